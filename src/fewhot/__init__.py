@@ -1,0 +1,1 @@
+"""Few-hot codes: sparse latent representations with a scikit-learn face."""

@@ -1,0 +1,1 @@
+"""Contracts shared by every part: errors, registries, records, schedules, seeds, files."""

@@ -1,0 +1,33 @@
+"""Checks of constructor arguments: one sentence each, naming the argument, what was given and what is accepted."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+from fewhot.core.errors import InvalidParameterError
+
+
+def whole_number(name: str, value: Any, *, least: int = 1) -> int:
+    """Return ``value`` as an int of at least ``least``."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < least:
+        raise InvalidParameterError(f"{name} is {value!r}; it must be a whole number of at least {least}.")
+    return int(value)
+
+
+def real_number(name: str, value: Any, *, low: float, high: float = float("inf"), open_low: bool = False) -> float:
+    """Return ``value`` as a float between ``low`` and ``high``."""
+    right_type = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not right_type or not (low <= float(value) <= high) or (open_low and float(value) == low):
+        edge = "above" if open_low else "at least"
+        ceiling = "" if high == float("inf") else f" and at most {high:g}"
+        raise InvalidParameterError(f"{name} is {value!r}; it must be a number {edge} {low:g}{ceiling}.")
+    return float(value)
+
+
+def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:
+    """Return ``value`` if it is among ``choices``."""
+    if not any(value is choice or (isinstance(value, type(choice)) and value == choice) for choice in choices):
+        raise InvalidParameterError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}.")
+    return value

@@ -1,0 +1,173 @@
+"""The records that travel between parts: Batch, Draw, Pass, Terms, Knobs, DataSpec.
+
+Everything a step touches is made of tensors, so the same code runs eagerly, compiled and captured as a graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+from torch.distributions import Distribution
+
+Params = dict[str, Tensor]
+"""Local parameters psi of a batch: name -> (B, K) or (B, H)."""
+
+Noise = dict[str, Tensor]
+"""Explicit random numbers, by source; broadcastable over rows."""
+
+
+class Dense(NamedTuple):
+    """Rows as a matrix."""
+
+    x: Tensor  # (B, D)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows."""
+        return self.x.shape[0]
+
+    def dense(self) -> Tensor:
+        """The rows as a (B, D) matrix."""
+        return self.x
+
+
+class Ragged(NamedTuple):
+    """Sparse rows, padded to a common width M: padding has index 0 and value 0, so it adds nothing to any sum."""
+
+    indices: Tensor  # (B, M) int64
+    values: Tensor  # (B, M) float32
+    n_columns: int
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows."""
+        return self.values.shape[0]
+
+    def dense(self) -> Tensor:
+        """The rows as a (B, D) matrix: a batch may be dense, the data never is."""
+        out = self.values.new_zeros(self.n_rows, self.n_columns)
+        return out.scatter_add(1, self.indices, self.values)
+
+
+Rows = Dense | Ragged
+
+
+class Batch(NamedTuple):
+    """What one step sees: the rows, and where they are in the data set."""
+
+    x: Rows
+    index: Tensor | None = None  # (B,) int64
+
+
+class Draw(NamedTuple):
+    """One draw from a posterior: the code, its gate (gated families), and auxiliary variables by name."""
+
+    z: Tensor  # (..., B, K)
+    gate: Tensor | None = None  # (..., B, K)
+    auxiliary: Params = {}  # noqa: RUF012  (never mutated)
+
+
+class ObservedRows(Protocol):
+    """p(x | z) over whole rows, dense or ragged."""
+
+    def log_prob(self, x: Rows) -> Tensor:
+        """Log density of each row, summed over its columns: (..., B)."""
+        ...
+
+    @property
+    def mean(self) -> Tensor:
+        """Expected rows, (..., B, D)."""
+        ...
+
+    def sample(self, generator: torch.Generator | None = None) -> Tensor:
+        """Drawn rows, (..., B, D)."""
+        ...
+
+
+class Pass(NamedTuple):
+    """Everything one forward pass produced."""
+
+    batch: Batch
+    psi: Params
+    q: Distribution
+    p: Distribution
+    draw: Draw
+    px: ObservedRows
+
+
+class Knobs(NamedTuple):
+    """Scalars that move with the step, as device tensors, and which gates a pass draws from.
+
+    ``gates`` is ``"exact"`` at evaluation, ``"relaxed"`` in training (whatever relaxation the latent trains with) and
+    ``"straight-through"`` in refinement: exact values with a gradient.
+    """
+
+    values: Params = {}  # noqa: RUF012  (never mutated)
+    gates: str = "exact"
+
+    def get(self, name: str, default: float) -> Tensor | float:
+        """Return the scheduled value of ``name``, or a fixed default."""
+        return self.values.get(name, default)
+
+
+class Terms(NamedTuple):
+    """An objective, taken apart: what is reported is kept away from what is differentiated.
+
+    ``bound`` is the unweighted evidence lower bound of every example under the gates used in this pass;
+    ``loss`` is the scalar to differentiate; ``signals`` are measurements that controllers read.
+    """
+
+    bound: Tensor  # (..., B)
+    loss: Tensor  # ()
+    per_example: Params = {}  # noqa: RUF012  name -> (..., B)
+    per_batch: Params = {}  # noqa: RUF012  name -> ()
+    signals: Params = {}  # noqa: RUF012
+
+    def __add__(self, other: Terms) -> Terms:  # type: ignore[override]
+        """Return the sum of two objectives, keeping every name."""
+        return Terms(
+            self.bound + other.bound,
+            self.loss + other.loss,
+            {**self.per_example, **other.per_example},
+            {**self.per_batch, **other.per_batch},
+            {**self.signals, **other.signals},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataSpec:
+    """All a model learns about its data before training."""
+
+    n_columns: int
+    n_rows: int
+    sparse: bool = False
+    minimum: float = 0.0
+    maximum: float = 1.0
+    integral: bool = False
+    binary: bool = False
+    kind: str = field(default="rows")
+
+    @property
+    def unit_interval(self) -> bool:
+        """Whether every value lies in [0, 1]."""
+        return self.minimum >= 0 and self.maximum <= 1
+
+    @property
+    def counts(self) -> bool:
+        """Whether every value is a non-negative whole number."""
+        return self.integral and self.minimum >= 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-able mapping; ``DataSpec(**mapping)`` inverts it."""
+        return asdict(self)
+
+
+class ColumnMoments(NamedTuple):
+    """Statistics of the training rows that parts may keep as fitted state."""
+
+    mean: Tensor  # (D,)
+    std: Tensor  # (D,), 1 where a column is constant
+    row_total: float  # mean of the row sums

@@ -1,0 +1,82 @@
+"""Names for parts: one registry a kind, duplicates refused, near misses suggested."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, TypeVar
+
+from fewhot.core.errors import DuplicateNameError, UnknownNameError
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+class Registry(Mapping[str, Callable[..., Any]]):
+    """The named classes or functions of one kind, found by ``registry["name"]``.
+
+    >>> SHAPES = Registry("shape")
+    >>> @SHAPES.register("disc")
+    ... class Disc: ...
+    >>> SHAPES["disc"].__name__, SHAPES.name_of(Disc)
+    ('Disc', 'disc')
+    """
+
+    kinds: ClassVar[dict[str, Registry]] = {}
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._entries: dict[str, Callable[..., Any]] = {}
+        Registry.kinds[kind] = self
+
+    def register(self, name: str) -> Callable[[C], C]:
+        """Return a decorator that enters a class or function under ``name``."""
+
+        def enter(entry: C) -> C:
+            if name in self._entries and self._entries[name] is not entry:
+                raise DuplicateNameError(
+                    f"The {self.kind} name {name!r} is taken by {self._entries[name].__qualname__}; choose another name."
+                )
+            self._entries[name] = entry
+            return entry
+
+        return enter
+
+    def remove(self, name: str) -> None:
+        """Forget ``name``; for tests and interactive work."""
+        self._entries.pop(name, None)
+
+    def name_of(self, entry: object) -> str | None:
+        """Return the name under which exactly this object is registered."""
+        return next((name for name, known in self._entries.items() if known is entry), None)
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        if name not in self._entries:
+            near = difflib.get_close_matches(str(name), self._entries, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            known = ", ".join(sorted(self._entries))
+            raise UnknownNameError(f"No {self.kind} is called {name!r}.{hint} Known: {known}.")
+        return self._entries[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+BODIES = Registry("body")
+FEATURES = Registry("feature transform")
+GATES = Registry("gate")
+INFERENCES = Registry("inference procedure")
+LATENTS = Registry("latent family")
+LIKELIHOODS = Registry("likelihood")
+MODELS = Registry("model")
+OBSERVATIONS = Registry("observation transform")
+PRIORS = Registry("prior")
+SCHEDULES = Registry("schedule")
+STRUCTURES = Registry("structure")
+TERMS = Registry("objective term")
+ESTIMATORS = Registry("estimator")

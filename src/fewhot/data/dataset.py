@@ -1,0 +1,80 @@
+"""Data sets: validated rows that hand out batches, on the device when they fit and from the host when they do not."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fewhot.core.records import Batch, ColumnMoments, DataSpec, Ragged, Rows
+
+CHUNK_ELEMENTS = 1 << 22
+"""How many elements are looked at together when a pass over the data needs no more."""
+
+
+class Dataset(ABC):
+    """Rows of numbers. ``resident`` means that batches are made on the device, without the host."""
+
+    spec: DataSpec
+    device: torch.device
+    resident: bool
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return self.spec.n_rows
+
+    @abstractmethod
+    def to(self, device: torch.device) -> Self:
+        """Return these rows on ``device``, or reading from the host where they do not fit."""
+
+    @abstractmethod
+    def subset(self, rows: np.ndarray) -> Self:
+        """Return the data set of some of the rows."""
+
+    @abstractmethod
+    def batch(self, index: Tensor, width: int = 0) -> Batch:
+        """Return the rows at ``index``; sparse rows are padded to ``width`` entries."""
+
+    def width(self, rows: np.ndarray) -> int:
+        """Return the padded width these rows need, one of a finite set; 0 for dense rows."""
+        return 0
+
+    def moments(self, observe: Callable[[Rows], Rows] = lambda x: x) -> ColumnMoments:
+        """Return the column statistics of the rows as observed, in float64, chunk by chunk; zeros count."""
+        total = torch.zeros(self.spec.n_columns, dtype=torch.float64, device=self.device)
+        square = torch.zeros_like(total)
+        for batch in self.batches(max(1, min(4096, CHUNK_ELEMENTS // self.spec.n_columns))):
+            x = observe(batch.x)
+            if isinstance(x, Ragged):
+                columns, values = x.indices.flatten(), x.values.flatten().double()
+                total.index_add_(0, columns, values)
+                square.index_add_(0, columns, values.square())
+            else:
+                total += x.x.double().sum(0)
+                square += x.x.double().square().sum(0)
+        return _moments_from_sums(total, square, self.n_rows)
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        """Go through all rows once, in order."""
+        for start in range(0, self.n_rows, size):
+            rows = np.arange(start, min(start + size, self.n_rows))
+            yield self.batch(torch.from_numpy(rows).to(self.device), self.width(rows))
+
+
+def _moments_from_sums(total: Tensor, square: Tensor, n_rows: int) -> ColumnMoments:
+    """Turn column sums and sums of squares into moments; a constant column gets standard deviation 1."""
+    mean = total / n_rows
+    std = (square / n_rows - mean.square()).clamp(min=0).sqrt()
+    std = torch.where(std > 1e-6 * (1e-30 + mean.abs()), std, torch.ones_like(std))
+    return ColumnMoments(mean.float(), std.float(), float(total.sum() / n_rows))
+
+
+def with_rows(spec: DataSpec, n_rows: int) -> DataSpec:
+    """Return the description of a subset of ``n_rows`` rows."""
+    return replace(spec, n_rows=n_rows)

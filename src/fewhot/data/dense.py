@@ -1,0 +1,81 @@
+"""Rows as a matrix, on the device or memory-mapped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fewhot.core.records import Batch, DataSpec, Dense
+from fewhot.data.dataset import CHUNK_ELEMENTS, Dataset, with_rows
+
+MAPPED_ABOVE_BYTES = 1 << 30
+"""Memory-mapped arrays larger than this are read batch by batch instead of being loaded."""
+
+
+class DenseDataset(Dataset):
+    """A matrix: a float32 tensor on the device, or a mapped array read on demand."""
+
+    def __init__(self, array: np.ndarray | Tensor, spec: DataSpec, device: torch.device | None = None) -> None:
+        self.array = array
+        self.spec = spec
+        self.resident = isinstance(array, Tensor)
+        self.device = device or torch.device("cpu")
+
+    @classmethod
+    def of(cls, array: np.ndarray) -> DenseDataset:
+        """Build from a validated two-dimensional array."""
+        spec = _spec_of_dense(array)
+        if _is_mapped(array) and array.nbytes > MAPPED_ABOVE_BYTES:
+            return cls(array, spec)
+        # A copy, so that a read-only, non-contiguous or later modified input cannot disturb training.
+        return cls(torch.from_numpy(np.array(array, dtype=np.float32, order="C")), spec)
+
+    def to(self, device: torch.device) -> DenseDataset:
+        """Return these rows on ``device``; mapped rows, and rows too many for its memory, stay on the host."""
+        if isinstance(self.array, Tensor) and _fits(self.array.nbytes, device):
+            return DenseDataset(self.array.to(device), self.spec, device)
+        array = self.array.numpy() if isinstance(self.array, Tensor) else self.array
+        return DenseDataset(array, self.spec, device)
+
+    def subset(self, rows: np.ndarray) -> DenseDataset:
+        """Return the data set of some of the rows."""
+        array = self.array[torch.from_numpy(rows)] if isinstance(self.array, Tensor) else self.array[rows]
+        return DenseDataset(array, with_rows(self.spec, len(rows)), self.device)
+
+    def batch(self, index: Tensor, width: int = 0) -> Batch:
+        """Return the rows at ``index``."""
+        if isinstance(self.array, Tensor):
+            return Batch(Dense(self.array.index_select(0, index)), index)
+        rows = np.ascontiguousarray(self.array[index.cpu().numpy()], dtype=np.float32)
+        return Batch(Dense(torch.from_numpy(rows).to(self.device)), index)
+
+
+def _spec_of_dense(array: np.ndarray) -> DataSpec:
+    low, high, integral, binary = np.inf, -np.inf, True, True
+    size = max(1, CHUNK_ELEMENTS // array.shape[1])
+    for start in range(0, len(array), size):
+        chunk = array[start : start + size]
+        low, high = min(low, float(chunk.min())), max(high, float(chunk.max()))
+        integral = integral and bool(np.all(chunk == np.floor(chunk)))
+        binary = binary and integral and low >= 0 and high <= 1
+    return DataSpec(
+        n_columns=array.shape[1], n_rows=len(array), minimum=low, maximum=high, integral=integral, binary=binary
+    )
+
+
+def _is_mapped(array: Any) -> bool:
+    while isinstance(array, np.ndarray):
+        if isinstance(array, np.memmap):
+            return True
+        array = array.base
+    return False
+
+
+def _fits(n_bytes: int, device: torch.device) -> bool:
+    if device.type != "cuda":
+        return True
+    free, _ = torch.cuda.mem_get_info(device)
+    return n_bytes < free // 2

@@ -1,0 +1,91 @@
+"""Sparse rows in one container (values, columns, offsets), never a dense matrix of the whole data."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from fewhot.core.records import Batch, DataSpec, Ragged
+from fewhot.data.dataset import Dataset, with_rows
+
+SMALLEST_WIDTH = 8
+
+
+class RaggedDataset(Dataset):
+    """CSR rows as tensors; a batch is padded to one of a few widths (powers of two), so that shapes are finite."""
+
+    def __init__(self, values: Tensor, columns: Tensor, offsets: Tensor, spec: DataSpec) -> None:
+        self.values = values  # (nnz,) float32
+        self.columns = columns  # (nnz,) int32 or int64
+        self.offsets = offsets  # (n + 1,) int64
+        self.spec = spec
+        self.resident = True
+        self.device = values.device
+        self.lengths = np.diff(offsets.cpu().numpy())
+
+    @classmethod
+    def of(cls, matrix: sp.spmatrix | sp.sparray) -> RaggedDataset:
+        """Build from any scipy sparse matrix; duplicates are summed and the caller's matrix is left as it is."""
+        csr = sp.csr_array(matrix)
+        if not csr.has_canonical_format:
+            csr = csr.copy()
+            csr.sum_duplicates()
+        values = np.array(csr.data, dtype=np.float32)
+        columns = np.array(csr.indices, dtype=np.int32 if csr.shape[1] < 2**31 else np.int64)
+        offsets = torch.from_numpy(np.array(csr.indptr, dtype=np.int64))
+        return cls(torch.from_numpy(values), torch.from_numpy(columns), offsets, _spec_of_sparse(csr))
+
+    def to(self, device: torch.device) -> RaggedDataset:
+        """Return these rows on ``device``."""
+        return RaggedDataset(self.values.to(device), self.columns.to(device), self.offsets.to(device), self.spec)
+
+    def subset(self, rows: np.ndarray) -> RaggedDataset:
+        """Return the data set of some of the rows."""
+        starts, lengths = self.offsets.cpu().numpy()[rows], self.lengths[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+        take = torch.from_numpy(np.repeat(starts, lengths) + within).to(self.device)
+        return RaggedDataset(
+            self.values[take],
+            self.columns[take],
+            torch.from_numpy(offsets).to(self.device),
+            with_rows(self.spec, len(rows)),
+        )
+
+    def width(self, rows: np.ndarray) -> int:
+        """Return the smallest power of two that holds the longest of these rows."""
+        longest = int(self.lengths[rows].max(initial=1))
+        return max(SMALLEST_WIDTH, 1 << (longest - 1).bit_length())
+
+    def batch(self, index: Tensor, width: int = 0) -> Batch:
+        """Return the rows at ``index``, padded to ``width`` with column 0 and value 0."""
+        start = self.offsets[index]
+        length = self.offsets[index + 1] - start
+        place = torch.arange(width, device=self.device)
+        inside = place < length[:, None]  # (B, M)
+        entry = torch.where(inside, start[:, None] + place, 0)
+        if not len(self.values):
+            empty = torch.zeros(inside.shape, device=self.device)
+            return Batch(Ragged(empty.long(), empty, self.spec.n_columns), index)
+        values = torch.where(inside, self.values[entry], 0.0)
+        columns = torch.where(inside, self.columns[entry].long(), 0)
+        return Batch(Ragged(columns, values, self.spec.n_columns), index)
+
+
+def _spec_of_sparse(csr: sp.csr_array) -> DataSpec:
+    n_rows, n_columns = csr.shape
+    full = csr.nnz == n_rows * n_columns
+    low = float(csr.data.min(initial=np.inf if full else 0.0))
+    high = float(csr.data.max(initial=-np.inf if full else 0.0))
+    integral = bool(np.all(csr.data == np.floor(csr.data)))
+    return DataSpec(
+        n_columns=n_columns,
+        n_rows=n_rows,
+        sparse=True,
+        minimum=low,
+        maximum=high,
+        integral=integral,
+        binary=integral and low >= 0 and high <= 1,
+    )

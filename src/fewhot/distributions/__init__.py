@@ -1,0 +1,35 @@
+"""Distributions: Gaussian, gates, spike and slab; one family a file, each with its divergence.
+
+All follow `torch.distributions`, and add to it explicit noise: ``noise_like`` draws the random numbers, ``rsample``
+and ``sample`` accept them.
+"""
+
+from fewhot.distributions.gates import BinaryConcreteGate as BinaryConcreteGate
+from fewhot.distributions.gates import Estimator as Estimator
+from fewhot.distributions.gates import ExactGate as ExactGate
+from fewhot.distributions.gates import Gate as Gate
+from fewhot.distributions.gates import RelaxedGate as RelaxedGate
+from fewhot.distributions.gates import SharpSigmoidGate as SharpSigmoidGate
+from fewhot.distributions.gates import bernoulli_kl as bernoulli_kl
+from fewhot.distributions.gaussian import Gaussian as Gaussian
+from fewhot.distributions.gaussian import gaussian_kl as gaussian_kl
+from fewhot.distributions.spike_slab import Relaxation as Relaxation
+from fewhot.distributions.spike_slab import SpikeSlab as SpikeSlab
+from fewhot.distributions.spike_slab import SpikeSlabKL as SpikeSlabKL
+from fewhot.distributions.spike_slab import kl_parts as kl_parts
+
+__all__ = [
+    "BinaryConcreteGate",
+    "Estimator",
+    "ExactGate",
+    "Gate",
+    "Gaussian",
+    "Relaxation",
+    "RelaxedGate",
+    "SharpSigmoidGate",
+    "SpikeSlab",
+    "SpikeSlabKL",
+    "bernoulli_kl",
+    "gaussian_kl",
+    "kl_parts",
+]

@@ -1,0 +1,31 @@
+"""Explicit random numbers: how they are shaped before a distribution uses them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from fewhot.core.errors import InvalidInputError
+
+ONE_DRAW = torch.Size()
+"""The sample shape of a single draw."""
+
+
+def fit_noise(noise: Tensor, shape: torch.Size) -> Tensor:
+    """Broadcast ``noise`` to exactly ``shape``, which is ``sample_shape + batch_shape`` of a draw.
+
+    >>> fit_noise(torch.zeros(1, 3), torch.Size([5, 2, 3])).shape
+    torch.Size([5, 2, 3])
+    """
+    extra = len(shape) - noise.dim()
+    if extra < 0 or any(given not in (1, wanted) for given, wanted in zip(noise.shape, shape[extra:], strict=True)):
+        raise InvalidInputError(
+            f"noise has shape {tuple(noise.shape)}, which does not broadcast to {tuple(shape)}; "
+            f"draw it with noise_like(sample_shape) and pass the same sample_shape."
+        )
+    return noise.expand(shape)
+
+
+def float32_or_wider(x: Tensor) -> Tensor:
+    """Widen half-precision numbers: gates and divergences are computed in float32 even under autocast."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))

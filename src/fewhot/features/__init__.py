@@ -1,0 +1,8 @@
+"""What happens to rows before a network sees them: observation transforms (what the model is a density of) and
+feature transforms (what the encoder alone reads).
+"""
+
+from fewhot.features.observations import AsIs, StochasticBinarise, UnitNorm
+from fewhot.features.transforms import Identity, Log1p, Standardise
+
+__all__ = ["AsIs", "Identity", "Log1p", "Standardise", "StochasticBinarise", "UnitNorm"]

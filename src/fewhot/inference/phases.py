@@ -1,0 +1,72 @@
+"""Phases: a training step is an ordered list of (parameters, loss evaluated when reached, optimiser)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from fewhot.core.records import Batch, Knobs, Noise, Params, Pass, Terms
+
+
+class Model(Protocol):
+    """What inference procedures need of a model."""
+
+    @property
+    def latent(self) -> nn.Module: ...  # noqa: D102
+
+    def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
+        """Return the random numbers of one pass."""
+        ...
+
+    def observe(self, batch: Batch, noise: Noise) -> Batch:
+        """Return the rows that the bound is about."""
+        ...
+
+    def psi(self, batch: Batch) -> Params:
+        """Return the amortised local parameters."""
+        ...
+
+    def run(self, psi: Params, batch: Batch, knobs: Knobs, noise: Noise) -> Pass:
+        """Return the pass from local parameters to the likelihood."""
+        ...
+
+    def bound(self, result: Pass) -> Tensor:
+        """Return the unweighted bound of each row."""
+        ...
+
+    def log_weight(self, result: Pass) -> Tensor:
+        """Return log p(x, z) - log q(z | x) of each row."""
+        ...
+
+    def terms(self, result: Pass, knobs: Knobs) -> Terms:
+        """Return the training objective, taken apart."""
+        ...
+
+    def posterior(self, psi: Params, knobs: Knobs) -> Distribution:
+        """Return q(z | psi)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimiserSpec:
+    """Adam, with a rate of its own relative to the run's learning rate."""
+
+    relative_rate: float = 1.0
+    betas: tuple[float, float] = (0.9, 0.999)
+    weight_decay: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """One part of a step. ``loss(batch, knobs, noise, memo)`` may leave tensors in ``memo`` for later phases."""
+
+    name: str
+    parameters: Sequence[nn.Parameter]
+    loss: Callable[[Batch, Knobs, Noise, Params], Terms]
+    noise: Callable[[int, torch.Generator], Noise]
+    optimiser: OptimiserSpec = field(default_factory=OptimiserSpec)

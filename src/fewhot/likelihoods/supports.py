@@ -1,0 +1,39 @@
+"""Supports, and the starting points inside them: refusals in one sentence, and logs of column means kept finite."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from fewhot.core.errors import InvalidInputError
+from fewhot.core.records import ColumnMoments, DataSpec
+
+SMALLEST_MEAN = 1e-5
+"""Column means are moved this far inside their support before a log or a logit is taken."""
+
+
+def require_unit_interval(spec: DataSpec, family: str, remedy: str) -> None:
+    """Refuse data with values outside [0, 1]."""
+    if not spec.unit_interval:
+        raise InvalidInputError(
+            f"The data range from {spec.minimum:g} to {spec.maximum:g} but {family} accepts values in [0, 1]; {remedy}."
+        )
+
+
+def require_counts(spec: DataSpec, family: str) -> None:
+    """Refuse data with negative or fractional values."""
+    if not spec.counts:
+        given = "fractional values" if spec.minimum >= 0 else f"negative values (minimum {spec.minimum:g})"
+        raise InvalidInputError(
+            f"The data hold {given} but {family} accepts whole numbers from 0 up; "
+            f"pass the raw counts or choose the 'gaussian' likelihood."
+        )
+
+
+def log_of_means(moments: ColumnMoments) -> Tensor:
+    """Return log of the column means, (D,)."""
+    return moments.mean.float().clamp(min=SMALLEST_MEAN).log()
+
+
+def logit_of_means(moments: ColumnMoments) -> Tensor:
+    """Return the logit of the column means, (D,)."""
+    return moments.mean.float().clamp(SMALLEST_MEAN, 1 - SMALLEST_MEAN).logit()

@@ -1,0 +1,47 @@
+"""Decoders: a body from codes to the parameters of a likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from fewhot.core.parts import Part
+from fewhot.core.records import Batch, ColumnMoments, ObservedRows
+from fewhot.core.registry import STRUCTURES
+from fewhot.likelihoods.base import Likelihood
+from fewhot.nn import MLP
+
+
+@STRUCTURES.register("decoder")
+class Decoder(Part):
+    """An MLP, a linear layer, and the likelihood that reads its output.
+
+    `likelihood` is for training, where a sequence decoder looks at the batch; `generate` has no batch to look at.
+    """
+
+    def __init__(
+        self, n_latent: int, hidden_layer_sizes: Sequence[int], head: Likelihood, activation: str = "relu"
+    ) -> None:
+        super().__init__()
+        self.n_latent = n_latent
+        self.hidden_layer_sizes = list(hidden_layer_sizes)
+        self.activation = activation
+        self.body = MLP(n_latent, self.hidden_layer_sizes, activation)
+        self.output = nn.Linear(self.body.n_out, head.n_outputs)
+        self.head = head
+
+    @torch.no_grad()
+    def fit(self, moments: ColumnMoments) -> None:
+        """Fit the likelihood's state and start at the mean of the data."""
+        self.head.fit(moments)
+        self.output.bias.copy_(self.head.output_bias(moments))
+
+    def likelihood(self, z: Tensor, batch: Batch) -> ObservedRows:
+        """Return p(x | z)."""
+        return self.generate(z)
+
+    def generate(self, z: Tensor) -> ObservedRows:
+        """Return p(x | z) of codes without data: reconstruction and sampling."""
+        return self.head(self.output(self.body(z)))

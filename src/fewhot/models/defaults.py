@@ -1,0 +1,97 @@
+"""Choosing parts from a description of the data: names, instances or ``"auto"``."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+from fewhot.core.errors import InvalidParameterError
+from fewhot.core.parts import Part
+from fewhot.core.records import DataSpec, Dense
+from fewhot.core.registry import BODIES, LIKELIHOODS, OBSERVATIONS
+from fewhot.features.observations import Observation
+from fewhot.features.transforms import Features, Identity, Log1p, Standardise
+from fewhot.likelihoods.base import Likelihood
+from fewhot.models.encoder import Encoder
+from fewhot.nn import RowsMLP, UserBody
+
+
+def likelihood_for(spec: DataSpec, choice: str | Likelihood = "auto") -> Likelihood:
+    """Return a likelihood: what was asked for, or what the values suggest.
+
+    Values in [0, 1] are taken as Bernoulli, other non-negative whole numbers as negative binomial counts, everything
+    else as Gaussian with learned variance.
+    """
+    if isinstance(choice, Likelihood):
+        likelihood = copy.deepcopy(choice)
+    elif isinstance(choice, str):
+        likelihood = LIKELIHOODS[_natural_likelihood(spec) if choice == "auto" else choice](spec.n_columns)
+    else:
+        raise InvalidParameterError(
+            f"likelihood is {choice!r}; it must be 'auto', a likelihood's name ({', '.join(LIKELIHOODS)}) or a Likelihood."
+        )
+    if likelihood.n_columns != spec.n_columns:
+        raise InvalidParameterError(
+            f"The likelihood was made for {likelihood.n_columns} columns and the data have {spec.n_columns}; "
+            f"build it with n_columns={spec.n_columns}."
+        )
+    likelihood.check(spec)
+    return likelihood
+
+
+def observation_for(spec: DataSpec, choice: str) -> Observation:
+    """Return the observation transform called ``choice``, checked against the data."""
+    observation = OBSERVATIONS[choice]()
+    observation.check(spec)
+    return observation
+
+
+def encoder_for(
+    spec: DataSpec, hidden_layer_sizes: Sequence[int], choice: str | nn.Module = "auto", activation: str = "relu"
+) -> Encoder:
+    """Return an encoder of these rows: an MLP, a registered body by name, or a copy of a user's module."""
+    if isinstance(choice, nn.Module):
+        return Encoder(features_for(spec), _user_body(choice, spec.n_columns))
+    if choice in ("auto", "mlp"):
+        return Encoder(features_for(spec), RowsMLP(spec.n_columns, hidden_layer_sizes, activation))
+    if not isinstance(choice, str):
+        raise InvalidParameterError(
+            f"encoder is {choice!r}; it must be 'auto', the name of a registered body or a torch module from rows "
+            f"(B, {spec.n_columns}) to vectors (B, H)."
+        )
+    return Encoder(features_for(spec), BODIES[choice](spec.n_columns, hidden_layer_sizes, activation))
+
+
+def features_for(spec: DataSpec) -> Features:
+    """Return what an encoder should read of such rows."""
+    if spec.unit_interval:
+        return Identity()
+    return Log1p() if spec.counts else Standardise(spec.n_columns)
+
+
+def _natural_likelihood(spec: DataSpec) -> str:
+    if spec.unit_interval:
+        return "bernoulli"
+    return "negative-binomial" if spec.counts else "gaussian"
+
+
+def _user_body(module: nn.Module, n_columns: int) -> Part:
+    body = copy.deepcopy(module)
+    training = body.training
+    body.eval()
+    try:
+        with torch.no_grad():
+            out = body(Dense(torch.zeros(2, n_columns)) if isinstance(body, Part) else torch.zeros(2, n_columns))
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise InvalidParameterError(
+            f"The encoder could not read rows of {n_columns} columns ({error}); it must map (B, {n_columns}) to (B, H)."
+        ) from error
+    body.train(training)
+    if not isinstance(out, torch.Tensor) or out.ndim != 2 or out.shape[0] != 2:
+        shape = tuple(out.shape) if isinstance(out, torch.Tensor) else type(out).__name__
+        raise InvalidParameterError(f"The encoder maps 2 rows to {shape}; it must give a (2, H) tensor.")
+    return body if isinstance(body, Part) else UserBody(body, n_out=out.shape[1])

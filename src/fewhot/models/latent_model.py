@@ -1,0 +1,108 @@
+"""The one module that all models share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+from torch.distributions import Distribution
+
+from fewhot.core.parts import Part
+from fewhot.core.records import Batch, ColumnMoments, Knobs, Noise, Params, Pass, Rows, Terms
+from fewhot.core.registry import STRUCTURES
+from fewhot.core.schedules import Schedule
+from fewhot.features.observations import Observation
+from fewhot.inference import Amortised
+from fewhot.latents import Latent
+from fewhot.models.decoder import Decoder
+from fewhot.models.encoder import Encoder
+from fewhot.objectives import Objective
+from fewhot.priors import Prior
+
+EXACT = Knobs(gates="exact")
+
+
+@STRUCTURES.register("latent-model")
+class LatentModel(Part):
+    """Observation, encoder, latent, prior, decoder, objective, inference, schedules: a model is a choice of each.
+
+    The module keeps no state of a pass: noise and knobs are arguments, controllers are buffers of the objective.
+    """
+
+    def __init__(
+        self,
+        observation: Observation,
+        encoder: Encoder,
+        latent: Latent,
+        prior: Prior,
+        decoder: Decoder,
+        objective: Objective,
+        inference: Amortised,
+        schedules: Mapping[str, Schedule] | None = None,
+    ) -> None:
+        super().__init__()
+        self.observation = observation
+        self.encoder = encoder
+        self.latent = latent
+        self.prior = prior
+        self.decoder = decoder
+        self.objective = objective
+        self.inference = inference
+        self.schedules = dict(schedules or {})
+
+    def fit_features(self, moments: ColumnMoments) -> None:
+        """Keep what the parts need to know of the training rows."""
+        self.encoder.fit(moments)
+        self.decoder.fit(moments)
+
+    def knobs(self, step: Tensor) -> Knobs:
+        """Return the training knobs of a step, as tensors."""
+        return Knobs({name: schedule(step) for name, schedule in self.schedules.items()}, gates="relaxed")
+
+    def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
+        """Return the random numbers of one pass over ``n_rows`` rows; 1 gives noise that all rows share."""
+        noise = self.latent.noise(n_rows, generator)
+        observed = self.observation.noise(n_rows, self.decoder.head.n_columns, generator)
+        return noise if observed is None else {**noise, "observation": observed}
+
+    def observe(self, batch: Batch, noise: Noise) -> Batch:
+        """Return the rows that the bound is about."""
+        return batch._replace(x=self.observation(batch.x, noise.get("observation")))
+
+    def psi(self, batch: Batch) -> Params:
+        """Return the encoder's local parameters of observed rows."""
+        return self.latent.psi(self.encoder(batch.x))
+
+    def posterior(self, psi: Params, knobs: Knobs) -> Distribution:
+        """Return q(z | psi)."""
+        return self.latent.posterior(psi, knobs)
+
+    def posterior_of(self, x: Rows) -> Distribution:
+        """Return q(z | x) of observed rows, for priors made of pseudo-inputs."""
+        return self.posterior(self.psi(Batch(x)), EXACT)
+
+    def run(self, psi: Params, batch: Batch, knobs: Knobs, noise: Noise) -> Pass:
+        """Go from local parameters to the likelihood of observed rows."""
+        q = self.posterior(psi, knobs)  # q(z | x), (B, K)
+        draw = self.latent.draw(q, noise)  # z, (B, K)
+        p = self.prior(self.posterior_of)  # p(z), (K,)
+        return Pass(batch, psi, q, p, draw, self.decoder.likelihood(draw.z, batch))
+
+    def divergence(self, result: Pass) -> Params:
+        """Return the named parts of KL(q || p), each (B,)."""
+        return self.latent.divergence(result.q, result.p, result.draw)
+
+    def bound(self, result: Pass) -> Tensor:
+        """Return the unweighted bound of each row under the gates of this pass, (B,)."""
+        reconstruction = result.px.log_prob(result.batch.x)
+        return reconstruction - torch.stack(tuple(self.divergence(result).values())).sum(0)
+
+    def log_weight(self, result: Pass) -> Tensor:
+        """Return log p(x, z) - log q(z | x) of each row's draw, (B,)."""
+        ratio = self.latent.log_ratio(result.q, result.p, result.draw)
+        return result.px.log_prob(result.batch.x) - ratio
+
+    def terms(self, result: Pass, knobs: Knobs) -> Terms:
+        """Return the training objective of a pass, taken apart."""
+        return self.objective(result, self.divergence(result), knobs)

@@ -1,0 +1,8 @@
+"""Objectives: named terms, what is reported kept apart from what is differentiated."""
+
+from fewhot.objectives.dial import Dial
+from fewhot.objectives.objective import Objective, Term
+from fewhot.objectives.penalties import ActivationNorm
+from fewhot.objectives.terms import KL, Reconstruction
+
+__all__ = ["KL", "ActivationNorm", "Dial", "Objective", "Reconstruction", "Term"]

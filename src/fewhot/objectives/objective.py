@@ -1,0 +1,45 @@
+"""An objective is a list of terms, added up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+
+from torch import Tensor, nn
+
+from fewhot.core.parts import Part
+from fewhot.core.records import Knobs, Params, Pass, Terms
+from fewhot.core.registry import STRUCTURES
+
+
+
+
+class Term(Part):
+    """One summand. Per-example values are means over nothing: reduction to a batch mean happens once, in the loss."""
+
+    def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
+        """Return this term's contribution; ``divergence`` holds the named parts of KL(q || p), each (..., B)."""
+        raise TypeError(f"{type(self).__name__} does not say its value; define forward(result, divergence, knobs).")
+
+    def update(self, signals: Params, step: Tensor) -> None:
+        """Move this term's controller state in place, from the signals of the pass; most terms have none."""
+
+
+@STRUCTURES.register("objective")
+class Objective(Part):
+    r""":math:`\mathcal{L} = \sum_i w_i T_i`: terms of the bound, penalties and constraints, each by its name."""
+
+    def __init__(self, terms: Sequence[Term]) -> None:
+        super().__init__()
+        self.terms = nn.ModuleList(terms)
+
+    def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
+        """Return all terms of a pass."""
+        return reduce(add, (term(result, divergence, knobs) for term in self.terms))
+
+    def update(self, signals: Params, step: Tensor) -> None:
+        """Let every controller see what this step measured."""
+        for term in self.terms:
+            assert isinstance(term, Term)
+            term.update(signals, step)

@@ -1,0 +1,38 @@
+"""The two terms of every bound."""
+
+from __future__ import annotations
+
+import torch
+
+from fewhot.core.checks import real_number
+from fewhot.core.records import Knobs, Params, Pass, Terms
+from fewhot.core.registry import TERMS
+from fewhot.objectives.objective import Term
+
+
+@TERMS.register("reconstruction")
+class Reconstruction(Term):
+    r""":math:`\mathbb{E}_q[\log p(x|z)]`, from the draw of the pass."""
+
+    def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
+        """Return the log likelihood of each row."""
+        value = result.px.log_prob(result.batch.x)  # (..., B)
+        return Terms(value, -value.mean(), {"reconstruction": value})
+
+
+@TERMS.register("kl")
+class KL(Term):
+    r""":math:`-\beta\,w(t)\,\mathrm{KL}(q(z|x)\,\|\,p(z))`; the knob ``kl_weight`` is :math:`w(t)`, 1 when absent.
+
+    The bound always carries weight 1; only the loss is weighted.
+    """
+
+    def __init__(self, weight: float = 1.0) -> None:
+        super().__init__()
+        self.weight = real_number("weight", weight, low=0)
+
+    def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
+        """Return the divergence of each row, by its parts."""
+        total = torch.stack(tuple(divergence.values())).sum(0)  # (..., B)
+        weight = self.weight * knobs.get("kl_weight", 1.0)
+        return Terms(-total, weight * total.mean(), dict(divergence))

@@ -1,0 +1,28 @@
+"""What every prior promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.distributions import Distribution
+
+from fewhot.core.parts import Part
+from fewhot.core.records import Rows
+
+PosteriorOf = Callable[[Rows], Distribution]
+
+
+class Prior(Part):
+    """A distribution over codes, of batch shape (K,) or (B, K)."""
+
+    n_latent: int
+
+    def forward(self, posterior_of: PosteriorOf) -> Distribution:
+        """Return p(z); ``posterior_of`` encodes rows, for priors that are made of pseudo-inputs."""
+        raise TypeError(f"{type(self).__name__} does not say its distribution; define forward(posterior_of).")
+
+    def sample(self, n: int, posterior_of: PosteriorOf, generator: torch.Generator) -> Tensor:
+        """Return ``n`` codes drawn from the prior with exact gates, (n, K)."""
+        raise TypeError(f"{type(self).__name__} does not say how to draw; define sample(n, posterior_of, generator).")

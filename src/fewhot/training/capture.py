@@ -1,0 +1,117 @@
+"""Running a step: eagerly, or compiled and replayed as a CUDA graph, one graph a batch shape."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from fewhot.core.checks import one_of
+from fewhot.core.records import Batch
+from fewhot.data import Dataset
+from fewhot.training.step import TrainStep
+
+log = logging.getLogger("fewhot")
+
+CHOICES = ("auto", True, False, "graph")
+WARM_UPS = 3
+MOST_GRAPHS = 16
+COMPILE_FROM_STEPS = 10_000
+"""With ``compile="auto"``, shorter runs are captured without compiling first: compiling would take longer than it saves."""
+
+
+class Runner:
+    """Feeds batches of a data set to a step.
+
+    On CUDA the first batches of a shape are ordinary steps on a side stream; then the step is captured once and
+    replayed. Capturing executes nothing, so a captured run takes exactly the steps an eager run takes. Whatever goes
+    wrong on the way leads back to eager steps and one line in the log.
+    """
+
+    def __init__(self, step: TrainStep, data: Dataset, compile: str | bool) -> None:
+        one_of("compile", compile, CHOICES)
+        self.step = step
+        self.data = data
+        self.capturing = compile is not False and step.device.type == "cuda" and data.resident
+        self.why_eager = self._why_not(compile)
+        self._graphs: dict[tuple[int, int], _Graph] = {}
+        wants_compile = compile is True or (compile == "auto" and step.settings.max_steps >= COMPILE_FROM_STEPS)
+        if self.capturing and wants_compile:
+            step.losses = [torch.compile(loss, dynamic=False, fullgraph=True) for loss in step.losses]
+            self._compiled = True
+        elif compile is True and step.device.type == "cpu":
+            step.losses = [torch.compile(loss, dynamic=False) for loss in step.losses]
+            self._compiled = True
+        else:
+            self._compiled = False
+
+    def __call__(self, index: Tensor, width: int) -> None:
+        """Take one step on the rows at ``index``."""
+        shape = (len(index), width)
+        if not self.capturing or (shape not in self._graphs and len(self._graphs) >= MOST_GRAPHS):
+            self.step(self.data.batch(index, width))
+            return
+        if shape not in self._graphs:
+            self._graphs[shape] = _Graph(self._step_at(width), index, self.step.noise)
+        try:
+            self._graphs[shape](index)
+        except Exception as error:  # whatever torch raises, eager steps still work
+            self._fall_back(error)
+            self.step(self.data.batch(index, width))
+
+    def _step_at(self, width: int) -> Callable[[Tensor], None]:
+        return lambda index: self.step(self.data.batch(index, width))
+
+    def _fall_back(self, error: Exception) -> None:
+        self.capturing = False
+        self._graphs.clear()
+        if self._compiled:
+            self.step.forget_compiled()
+        torch.cuda.synchronize(self.step.device)
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        self.why_eager = reason
+        log.warning("Steps run eagerly: capturing them as a graph failed (%s).", reason)
+
+    def _why_not(self, compile: str | bool) -> str | None:
+        if self.capturing or compile is False or self.step.device.type != "cuda":
+            return None
+        reason = "the rows do not fit on the device and are read from the host"
+        log.warning("Steps run eagerly: %s.", reason)
+        return reason
+
+
+class _Graph:
+    """One step on one shape: warmed up by real steps, captured, replayed."""
+
+    def __init__(self, step: Callable[[Tensor], None], index: Tensor, generator: torch.Generator) -> None:
+        self._step = step
+        self._index = index.clone()
+        self._generator = generator
+        self._stream = torch.cuda.Stream(index.device)
+        self._taken = 0
+        self._graph: torch.cuda.CUDAGraph | None = None
+
+    def __call__(self, index: Tensor) -> None:
+        self._index.copy_(index)
+        if self._taken < WARM_UPS:
+            self._warm_up()
+            return
+        if self._graph is None:
+            self._graph = self._capture()
+        self._graph.replay()
+
+    def _warm_up(self) -> None:
+        self._stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self._stream):
+            self._step(self._index)
+        torch.cuda.current_stream().wait_stream(self._stream)
+        self._taken += 1
+
+    def _capture(self) -> torch.cuda.CUDAGraph:
+        graph = torch.cuda.CUDAGraph()
+        graph.register_generator_state(self._generator)
+        with torch.cuda.graph(graph, stream=self._stream):
+            self._step(self._index)
+        return graph

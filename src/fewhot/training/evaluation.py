@@ -1,0 +1,46 @@
+"""Looking at the model during training: held-out bound under exact gates, and how its units are used."""
+
+from __future__ import annotations
+
+import torch
+
+from fewhot.core.seeding import stream
+from fewhot.data import Dataset
+from fewhot.inference import exact_bound
+from fewhot.metrics.activity import activity
+from fewhot.models.latent_model import LatentModel
+from fewhot.training.settings import matrix_precision
+
+MOST_ROWS = 2048
+DRAWS = 4
+_BATCH = 1024
+_DENSE_UNIT_VARIANCE = 0.01
+
+
+class Evaluator:
+    """Measures the same rows with the same noise every time, so that evaluations differ by the weights alone."""
+
+    def __init__(self, model: LatentModel, data: Dataset, seed: int) -> None:
+        self.model = model
+        self.data = data
+        self.seed = seed
+
+    @torch.no_grad()
+    def __call__(self) -> dict[str, float]:
+        """Return the exact bound and the activity of the units on these rows."""
+        generator = stream(self.seed, "evaluation", device=self.data.device)
+        bank = [self.model.noise(1, generator) for _ in range(DRAWS)]
+        was_training = self.model.training
+        self.model.eval()
+        bounds, active, values = [], [], []
+        with matrix_precision("float32", self.data.device):
+            for batch in self.data.batches(_BATCH):
+                bounds.append(exact_bound(self.model, batch, bank))
+                summary = self.model.latent.summary(self.model.psi(self.model.observe(batch, bank[0])))
+                active.append(summary.active)
+                values.append(summary.values)
+        self.model.train(was_training)
+        report = {"bound": float(torch.cat(bounds).mean())}
+        if self.model.latent.gated:
+            return report | activity(torch.cat(active).cpu().numpy()).to_dict()
+        return report | {"used": float((torch.cat(values).var(0, correction=0) > _DENSE_UNIT_VARIANCE).sum())}

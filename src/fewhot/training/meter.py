@@ -1,0 +1,84 @@
+"""Running means of the terms, and the first value that was not finite, kept on the device."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from fewhot.core.records import Params, Terms
+
+GRADIENT = "gradient"
+
+
+def scalars(terms: Terms) -> Params:
+    """Reduce terms to one scalar a name: the bound, the loss, and each term's batch mean."""
+    means = {name: value.mean() for name, value in terms.per_example.items()}
+    return {"bound": terms.bound.mean(), "loss": terms.loss, **means, **terms.per_batch}
+
+
+class Halt:
+    """A flag on the device, raised at the first value that is not finite and never lowered."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.raised = torch.zeros((), device=device)
+        self.at = torch.full((), -1, dtype=torch.int64, device=device)
+
+    def update(self, finite: Tensor, step: Tensor) -> None:
+        """Raise the flag unless everything is finite; keep the first step at which it went up."""
+        rises = (self.raised == 0) & ~finite
+        self.at.copy_(torch.where(rises, step, self.at))
+        self.raised.copy_(torch.maximum(self.raised, rises.float()))
+
+
+class Meter:
+    """Sums of one phase's terms since the last reading. Updates are in place and never read on the host."""
+
+    def __init__(self, halt: Halt, prefix: str = "") -> None:
+        self.halt = halt
+        self.prefix = prefix
+        self.names: list[str] = []
+        self._allocate([])
+
+    @torch.no_grad()
+    def add(self, values: Params, gradient_norm: Tensor, step: Tensor) -> None:
+        """Take in one step. After the first value that is not finite nothing is recorded any more."""
+        if not self.names:
+            self._allocate([*values, GRADIENT])
+        row = torch.stack([*(value.detach().float() for value in values.values()), gradient_norm])
+        finite = torch.isfinite(row)
+        self.bad |= ~finite & (self.halt.raised == 0)
+        self.halt.update(finite.all(), step)
+        running = self.halt.raised == 0
+        self.total += torch.where(running, row, 0.0)
+        self.count += running
+
+    def read(self) -> dict[str, float]:
+        """Return the mean of each term since the last `reset`."""
+        count = float(self.count)
+        if not count:
+            return {}
+        return {self.prefix + name: total / count for name, total in zip(self.names, self.total.tolist(), strict=True)}
+
+    def reset(self) -> None:
+        """Begin a new window."""
+        self.total.zero_()
+        self.count.zero_()
+
+    def first_bad(self) -> str | None:
+        """Return the name of a term that was not finite: a cause rather than the loss it ended up in."""
+        bad = [name for name, flag in zip(self.names, self.bad.tolist(), strict=True) if flag]
+        causes = [name for name in bad if name not in ("bound", "loss")]
+        return next(iter(causes or bad), None)
+
+    def load(self, total: Tensor, count: Tensor, names: list[str]) -> None:
+        """Take a checkpoint's sums back."""
+        self._allocate(names)
+        self.total.copy_(total)
+        self.count.copy_(count)
+
+    def _allocate(self, names: list[str]) -> None:
+        device = self.halt.raised.device
+        self.names = list(names)
+        self.total = torch.zeros(len(names), device=device)
+        self.count = torch.zeros((), device=device)
+        self.bad = torch.zeros(len(names), dtype=torch.bool, device=device)

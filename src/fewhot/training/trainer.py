@@ -1,0 +1,219 @@
+"""The loop around the step: order, evaluation, early stopping, checkpoints, progress."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import torch
+
+from fewhot.core.errors import DivergedError
+from fewhot.core.seeding import seeded, stream
+from fewhot.data import Dataset, Order
+from fewhot.models.latent_model import LatentModel
+from fewhot.training import history
+from fewhot.training.callbacks import Callback, Record
+from fewhot.training.capture import Runner
+from fewhot.training.evaluation import MOST_ROWS, Evaluator
+from fewhot.training.progress import ProgressView
+from fewhot.training.run_folder import RunFolder, State
+from fewhot.training.settings import Settings
+from fewhot.training.step import TrainStep
+from fewhot.training.stopping import BestWeights
+
+log = logging.getLogger("fewhot")
+
+_LOOK_EVERY_SECONDS = 0.5
+
+
+class Trainer:
+    """Fits a model to a data set.
+
+    The trainer knows phases, not models. It reads the device at evaluations, at checkpoints and about twice a second.
+
+    Parameters
+    ----------
+    model
+        The model, on the device of the data.
+    settings
+        Steps, batch size, rates, seed.
+    run
+        Where to keep history and checkpoints; None keeps nothing on disk.
+    callbacks
+        Told of the start, of every evaluation and of the end.
+    show_progress
+        Whether to draw a bar.
+    state
+        What `state` of an earlier trainer returned, to go on from there.
+    """
+
+    def __init__(
+        self,
+        model: LatentModel,
+        settings: Settings,
+        *,
+        run: RunFolder | None = None,
+        callbacks: Iterable[Callback] = (),
+        show_progress: bool = False,
+        state: State | None = None,
+    ) -> None:
+        self.model = model
+        self.settings = settings
+        self.run = run
+        self.callbacks = list(callbacks)
+        self.show_progress = show_progress
+        self.records: list[Record] = []
+        self.done = 0
+        self.order_start = 0
+        self.stopped = False
+        self.best = BestWeights(settings.patience, settings.settled_at)
+        device = next(model.parameters()).device
+        self.step = TrainStep(model, settings, stream(settings.seed, "noise", device=device))
+        self._dropout_state: torch.Tensor | None = None
+        if state is not None:
+            self.load(state)
+            self.order_start, self.stopped, self._dropout_state = self.done, False, None
+
+    def fit(self, train: Dataset, held_out: Dataset | None, fingerprint: dict[str, Any] | None = None) -> list[Record]:
+        """Train until the steps are spent or a rule says stop; return the history."""
+        if self.run is not None:
+            state = self.run.open(fingerprint or {})
+            if state is not None:
+                self.load(state)
+                history.write(self.run.history, self.records)
+        with seeded(self.settings.seed, "dropout", self.order_start):
+            if self._dropout_state is not None:
+                torch.set_rng_state(self._dropout_state)
+            self.model.train()
+            for callback in self.callbacks:
+                callback.on_start(self.settings.max_steps)
+            try:
+                self._loop(train, held_out)
+            except KeyboardInterrupt:
+                self._save_after_interrupt()
+                raise
+            finally:
+                for callback in self.callbacks:
+                    callback.on_end(self.records[-1] if self.records else None)
+                if self.run is not None:
+                    self.run.close()
+        self.best.restore(self.model)
+        self.model.eval()
+        return self.records
+
+    def _loop(self, train: Dataset, held_out: Dataset | None) -> None:
+        settings = self.settings
+        order = Order(train.n_rows, settings.batch_size, settings.seed, train.device)
+        evaluator = Evaluator(self.model, _rows_to_watch(held_out or train, settings.seed), settings.seed)
+        runner = Runner(self.step, train, settings.compile)
+        view = ProgressView(settings.max_steps, self.done) if self.show_progress else None
+        looked = time.monotonic()
+        try:
+            while self.done < settings.max_steps and not self.stopped:
+                rows, index = order(self.done - self.order_start)
+                runner(index, train.width(rows))
+                self.done += 1
+                now = time.monotonic()
+                if now - looked > _LOOK_EVERY_SECONDS:
+                    looked = now
+                    self._check_finite()
+                    if view:
+                        view.update(self.done)
+                if self.done % settings.evaluate_every == 0 or self.done == settings.max_steps:
+                    record = self._evaluate(evaluator, order, "held-out" if held_out else "training rows")
+                    if view:
+                        view.update(self.done, record)
+                if self.run is not None and (self.run.due(self.done) or self._finished):
+                    self._check_finite()
+                    self.run.write(self.done, self.state())
+        finally:
+            if view:
+                view.close()
+
+    @property
+    def _finished(self) -> bool:
+        return self.stopped or self.done >= self.settings.max_steps
+
+    def _evaluate(self, evaluator: Evaluator, order: Order, rows: str) -> Record:
+        self._check_finite()
+        evaluation = evaluator()
+        terms: dict[str, float] = {}
+        for meter in self.step.meters:
+            terms |= meter.read()
+            meter.reset()
+        epoch = round((self.done - self.order_start) * order.batch_size / order.n_rows, 4)
+        record: Record = {
+            "step": self.done,
+            "epoch": epoch,
+            "rows": rows,
+            "terms": terms,
+            "evaluation": evaluation,
+        }
+        self.records.append(record)
+        if self.run is not None:
+            history.append(self.run.history, record)
+        self.stopped = self.best.should_stop(self.done, evaluation["bound"], self.model)
+        for callback in self.callbacks:
+            self.stopped = bool(callback.on_evaluation(record)) or self.stopped
+        return record
+
+    def _check_finite(self) -> None:
+        if not bool(self.step.halt.raised):
+            return
+        step = int(self.step.halt.at)
+        term = next(name for meter in self.step.meters if (name := meter.first_bad()) is not None)
+        kept = "" if self.run is None else f"; the last good checkpoint is in {self.run.path}"
+        raise DivergedError(
+            f"Training stopped at step {step} because the {term} was not finite; lower learning_rate (now "
+            f"{self.settings.learning_rate:g}) or rescale the columns of X{kept}."
+        )
+
+    def _save_after_interrupt(self) -> None:
+        if self.run is None or bool(self.step.halt.raised) or self.done != int(self.step.step):
+            return  # nowhere to write, or interrupted in the middle of a step: the last checkpoint stands
+        self.run.write(self.done, self.state())
+        log.warning("Interrupted after step %d; fit again with the same folder to go on.", self.done)
+
+    def state(self) -> State:
+        """Return everything a resumed run needs: tensors and JSON-able facts."""
+        tensors = {f"model/{name}": value for name, value in self.model.state_dict().items()}
+        tensors |= {f"step/{name}": value for name, value in self.step.state().items()}
+        tensors |= {f"best/{name}": value for name, value in self.best.weights.items()}
+        tensors["dropout"] = torch.get_rng_state()
+        meta = {
+            "done": self.done,
+            "order_start": self.order_start,
+            "stopped": self.stopped,
+            "best": self.best.best if self.best.weights else None,
+            "stale": self.best.stale,
+            "meters": [meter.names for meter in self.step.meters],
+            "records": self.records,
+        }
+        return {name: value.detach().clone() for name, value in tensors.items()}, meta
+
+    def load(self, state: State) -> None:
+        """Take back what `state` returned."""
+        tensors, meta = state
+        device = self.step.device
+        self.model.load_state_dict(_under("model/", tensors))
+        self.step.load(_under("step/", tensors), meta["meters"])
+        self.best.weights = {name: value.to(device) for name, value in _under("best/", tensors).items()}
+        self.best.best = float("-inf") if meta["best"] is None else meta["best"]
+        self.best.stale = meta["stale"]
+        self.done, self.order_start, self.stopped = meta["done"], meta["order_start"], meta["stopped"]
+        self.records = list(meta["records"])
+        self._dropout_state = tensors["dropout"]
+
+
+def _under(prefix: str, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+def _rows_to_watch(data: Dataset, seed: int) -> Dataset:
+    if data.n_rows <= MOST_ROWS:
+        return data
+    rows = np.random.default_rng(seed).choice(data.n_rows, MOST_ROWS, replace=False)
+    return data.subset(np.sort(rows))
