@@ -1,1 +1,49 @@
-"""Few-hot codes: sparse latent representations with a scikit-learn face."""
+"""Few-hot codes: sparse latent representations from variational autoencoders, with a scikit-learn face.
+
+>>> import fewhot as fh
+>>> sorted(name for name in fh.__all__ if name.isupper())
+['VAE', 'VSC']
+"""
+
+from importlib.metadata import version as _version
+from typing import TYPE_CHECKING, Any
+
+from fewhot.core.errors import FewhotError as FewhotError
+from fewhot.core.registry import register_part as register_part
+
+if TYPE_CHECKING:
+    from fewhot.codes import Codes as Codes
+    from fewhot.estimators import VAE as VAE
+    from fewhot.estimators import VSC as VSC
+    from fewhot.estimators import load as load
+    from fewhot.training import Callback as Callback
+    from fewhot.training import RunFolder as RunFolder
+
+__version__ = _version("fewhot")
+
+_HOMES = {
+    "VAE": "fewhot.estimators",
+    "VSC": "fewhot.estimators",
+    "load": "fewhot.estimators",
+    "Codes": "fewhot.codes",
+    "Callback": "fewhot.training",
+    "RunFolder": "fewhot.training",
+}
+_SUBPACKAGES = ("codes", "data", "distributions", "estimators", "likelihoods", "metrics", "models", "training")
+
+__all__ = ["VAE", "VSC", "Callback", "Codes", "FewhotError", "RunFolder", "load", "register_part"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the rest on first use, so that importing the package stays quick."""
+    from importlib import import_module
+
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _SUBPACKAGES:
+        return import_module(f"fewhot.{name}")
+    raise AttributeError(f"module 'fewhot' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_SUBPACKAGES, "__version__"])

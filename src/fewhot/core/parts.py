@@ -93,7 +93,9 @@ def _class_at(address: str, parts: UserParts) -> Any:
     if name in parts:
         return parts[name]
     if kind not in Registry.kinds:
-        raise RunFolderError(f"This file uses an unknown kind of part, {kind!r}; load it with the version that wrote it.")
+        raise RunFolderError(
+            f"This file uses an unknown kind of part, {kind!r}; load it with the version that wrote it."
+        )
     registry = Registry.kinds[kind]
     if name not in registry:
         raise RunFolderError(

@@ -80,3 +80,13 @@ SCHEDULES = Registry("schedule")
 STRUCTURES = Registry("structure")
 TERMS = Registry("objective term")
 ESTIMATORS = Registry("estimator")
+USER_PARTS = Registry("user part")
+
+
+def register_part(name: str) -> Callable[[C], C]:
+    """Return a decorator that makes a class of your own savable.
+
+    The class keeps every constructor argument as an attribute of the same name; a saved run then records ``name`` and the
+    arguments, and whoever loads it registers the class too or passes ``fewhot.load(path, parts={name: cls})``.
+    """
+    return USER_PARTS.register(name)

@@ -13,7 +13,9 @@ from fewhot.data.dataset import Dataset
 from fewhot.data.dense import DenseDataset
 from fewhot.data.ragged import RaggedDataset
 
-ACCEPTED = "numpy arrays, scipy sparse matrices, pandas or polars frames, torch tensors, AnnData and memory-mapped arrays"
+ACCEPTED = (
+    "numpy arrays, scipy sparse matrices, pandas or polars frames, torch tensors, AnnData and memory-mapped arrays"
+)
 
 
 def as_matrix(X: Any) -> Any:
@@ -43,12 +45,6 @@ def as_dataset(X: Any) -> Dataset:
             f"rescale the columns first."
         )
     return dataset
-
-
-def feature_names(X: Any) -> np.ndarray | None:
-    """Return the variable names of an AnnData, which scikit-learn does not know how to ask for."""
-    names = getattr(X, "var_names", None)
-    return None if names is None else np.asarray(names, dtype=object)
 
 
 def _in_memory(matrix: Any) -> Any:

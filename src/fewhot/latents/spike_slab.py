@@ -68,9 +68,7 @@ class SpikeSlabLatent(Latent):
         """Return the spike-and-slab whose draws use the gate that ``knobs`` asks for."""
         logits = clip_keeping_gradient(psi["logits"], *LOGIT_RANGE)
         scale = torch.exp(0.5 * clip_keeping_gradient(psi["logvar"], *LOG_VARIANCE_RANGE))
-        return SpikeSlab(
-            logits, psi["loc"], scale, relaxation=lambda l: self.relaxation(l, knobs), validate_args=False
-        )
+        return SpikeSlab(logits, psi["loc"], scale, relaxation=lambda l: self.relaxation(l, knobs), validate_args=False)
 
     def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         """Return uniforms for the gates and standard normals for the slabs."""

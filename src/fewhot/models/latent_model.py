@@ -60,6 +60,12 @@ class LatentModel(Part):
         """Return the training knobs of a step, as tensors."""
         return Knobs({name: schedule(step) for name, schedule in self.schedules.items()}, gates="relaxed")
 
+    @property
+    def settled_at(self) -> int:
+        """The step from which neither the objective's weights nor its controllers move any more."""
+        weights = (schedule.settled_at for name, schedule in self.schedules.items() if name != "learning_rate")
+        return max(0, self.objective.settled_at, *weights)
+
     def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         """Return the random numbers of one pass over ``n_rows`` rows; 1 gives noise that all rows share."""
         noise = self.latent.noise(n_rows, generator)

@@ -11,17 +11,33 @@ from fewhot.core.registry import TERMS
 from fewhot.distributions import SpikeSlab
 from fewhot.objectives.objective import Term
 
+_FORCE = 2.0  # nats a unit at 100 % error
+_PRICE_RATE = 3e-3
+_UNIT_PRICE_RATE = 2e-2
+_TARGET_RATE = 2e-3
+_TARGET_RANGE = (0.8, 1.5)  # times l0
+_DOUBT_ALLOWED = 0.05
+_SHORT_RUN = 4000  # shorter runs move their prices faster in proportion
+
 
 @TERMS.register("dial")
 class Dial(Term):
     r"""Hold the mean number of active units at ``l0``, and the share of rows that any one unit serves below ``cap``.
 
-    .. math:: \lambda\Big(\sum_j \bar\gamma_j - \ell_0\Big) + \sum_j \nu_j\,(\bar\gamma_j - \text{cap}),\qquad \nu_j \ge 0
+    .. math:: (\lambda + \rho\,e) \sum_j \bar\gamma_j + \sum_j \nu_j\,\bar\gamma_j
+        + \kappa \sum_j \overline{\gamma_j(1-\gamma_j)},\qquad e = \Big(\sum_j \bar\gamma_j - t\Big) / t
 
-    with :math:`\bar\gamma_j` the batch mean of unit j's on-probability. The multipliers move every step: :math:`\lambda`
-    by the *count* of units with on-probability above one half, because that is what `transform` returns, and
-    :math:`\nu_j` by the rate of its unit. They stop at ``freeze_at``, so that the last steps train one fixed objective.
-    The constraints are no part of the bound.
+    with bars for batch means of unit j's on-probability: an augmented Lagrangian whose prices move every step.
+
+    - :math:`\lambda` integrates the relative error :math:`e` of the expected number of units; :math:`\rho e` acts at once.
+    - :math:`\nu_j \ge 0` rises while unit j serves more than ``cap``.
+    - :math:`\kappa \ge 0`, the price of doubt, rises while the expected number exceeds the *count* of units with
+      on-probability above one half, which is what `transform` returns: many units that are each on with a small
+      probability cost the bound nothing and would make the two differ several-fold.
+    - The target :math:`t` takes up the small difference that remains.
+
+    Everything stops at ``freeze_at``, so that the last steps train one fixed objective. The constraints are no part of the
+    bound.
 
     Parameters
     ----------
@@ -32,44 +48,51 @@ class Dial(Term):
     cap
         Largest share of rows one unit may serve.
     freeze_at
-        The step from which the multipliers stay.
-    rate, cap_rate
-        Step sizes of the dual ascent.
+        The step from which prices and target stay.
     """
 
-    def __init__(
-        self,
-        n_latent: int,
-        l0: float,
-        cap: float,
-        freeze_at: int,
-        rate: float = 2e-3,
-        cap_rate: float = 2e-2,
-    ) -> None:
+    def __init__(self, n_latent: int, l0: float, cap: float, freeze_at: int) -> None:
         super().__init__()
         self.n_latent = n_latent
         self.l0 = real_number("l0", l0, low=0, high=n_latent, open_low=True)
         self.cap = real_number("cap", cap, low=0, high=1, open_low=True)
         self.freeze_at = whole_number("freeze_at", freeze_at, least=0)
-        self.rate = rate
-        self.cap_rate = cap_rate
-        self.register_buffer("multiplier", torch.zeros(()))
-        self.register_buffer("unit_multipliers", torch.zeros(n_latent))
+        self.settled_at = self.freeze_at
+        self._haste = max(1.0, _SHORT_RUN / max(freeze_at, 1))
+        self.register_buffer("price", torch.zeros(()))
+        self.register_buffer("unit_prices", torch.zeros(n_latent))
+        self.register_buffer("doubt_price", torch.zeros(()))
+        self.register_buffer("target", torch.full((), float(l0)))
 
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return the price of the gates that are on."""
         assert isinstance(result.q, SpikeSlab)
-        usage = result.q.probs.flatten(0, -2).mean(0)  # (K,)
-        price = (self.multiplier + self.unit_multipliers) * usage
-        active = (result.q.logits.detach() > 0).float().sum(-1).mean()
-        signals = {"dial_active": active, "dial_usage": usage.detach()}
-        return Terms(usage.new_zeros(()), price.sum(), per_batch={"dial_price": price.detach().sum()}, signals=signals)
+        on = result.q.probs.flatten(0, -2)  # (B, K)
+        usage = on.mean(0)  # (K,)
+        expected = usage.detach().sum()
+        error = ((expected - self.target) / self.target).clamp(-1.0, 1.0)
+        price = self.price + _FORCE * error + self.unit_prices  # (K,)
+        doubt = (on * (1 - on)).sum(-1).mean()
+        cost = (price * usage).sum() + self.doubt_price * doubt
+        signals = {
+            "dial_error": error,
+            "dial_expected": expected,
+            "dial_active": (result.q.logits.detach() > 0).float().sum(-1).mean(),
+            "dial_usage": usage.detach(),
+        }
+        return Terms(usage.new_zeros(()), cost, per_batch={"dial_cost": cost.detach()}, signals=signals)
 
     @torch.no_grad()
     def update(self, signals: Params, step: Tensor) -> None:
-        """Move the multipliers by what this batch measured, until they freeze."""
-        moving = step < self.freeze_at
-        error = (signals["dial_active"] - self.l0) / max(self.l0, 1.0)
-        self.multiplier += torch.where(moving, self.rate * error.clamp(-1.0, 1.0), 0.0)
-        raised = (self.unit_multipliers + self.cap_rate * (signals["dial_usage"] - self.cap)).clamp(min=0)
-        self.unit_multipliers.copy_(torch.where(moving, raised, self.unit_multipliers))
+        """Move prices and target by what this batch measured, until they freeze."""
+        rate = self._haste * (step < self.freeze_at)  # 0 once frozen
+        active = signals["dial_active"]
+        doubtful = ((signals["dial_expected"] - active) / self.l0 - _DOUBT_ALLOWED).clamp(-1.0, 1.0)
+        missing = ((self.l0 - active) / self.l0).clamp(-1.0, 1.0)
+        self.price += rate * _PRICE_RATE * signals["dial_error"]
+        self.doubt_price.copy_((self.doubt_price + rate * _PRICE_RATE * doubtful).clamp(min=0))
+        self.unit_prices.copy_(
+            (self.unit_prices + rate * _UNIT_PRICE_RATE * (signals["dial_usage"] - self.cap)).clamp(min=0)
+        )
+        low, high = _TARGET_RANGE
+        self.target.copy_((self.target * (1 + rate * _TARGET_RATE * missing)).clamp(low * self.l0, high * self.l0))

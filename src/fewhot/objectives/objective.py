@@ -13,10 +13,11 @@ from fewhot.core.records import Knobs, Params, Pass, Terms
 from fewhot.core.registry import STRUCTURES
 
 
-
-
 class Term(Part):
     """One summand. Per-example values are means over nothing: reduction to a batch mean happens once, in the loss."""
+
+    settled_at: int = 0
+    """The step from which this term's controller state stays."""
 
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return this term's contribution; ``divergence`` holds the named parts of KL(q || p), each (..., B)."""
@@ -33,6 +34,11 @@ class Objective(Part):
     def __init__(self, terms: Sequence[Term]) -> None:
         super().__init__()
         self.terms = nn.ModuleList(terms)
+
+    @property
+    def settled_at(self) -> int:
+        """The step from which no controller moves."""
+        return max((term.settled_at for term in self.terms if isinstance(term, Term)), default=0)
 
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return all terms of a pass."""

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from fewhot.core.checks import one_of
-from fewhot.core.records import Batch
 from fewhot.data import Dataset
 from fewhot.training.step import TrainStep
 

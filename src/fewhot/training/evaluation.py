@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import torch
 
+from fewhot.core.devices import matrix_precision
 from fewhot.core.seeding import stream
 from fewhot.data import Dataset
 from fewhot.inference import exact_bound
 from fewhot.metrics.activity import activity
 from fewhot.models.latent_model import LatentModel
-from fewhot.training.settings import matrix_precision
 
 MOST_ROWS = 2048
 DRAWS = 4

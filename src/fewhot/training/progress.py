@@ -61,7 +61,9 @@ def describe(record: Record) -> str:
         return ""
     held = record["evaluation"]
     parts = [f"bound {held['bound']:.2f} nats ({record['rows']})"]
-    parts += [f"{name} {value:.2f}" for name, value in record["terms"].items() if name not in ("bound", "loss", "gradient")]
+    parts += [
+        f"{name} {value:.2f}" for name, value in record["terms"].items() if name not in ("bound", "loss", "gradient")
+    ]
     if "active" in held:
         parts.append(f"{held['active']:.1f} active, {held['used']} used, {held['dead']} dead units")
         if held["always_on"]:

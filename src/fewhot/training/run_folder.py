@@ -95,7 +95,10 @@ class RunFolder:
             return
         try:
             with replacing_folder(target) as folder:
-                save_file({name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}, folder / _TENSORS)
+                save_file(
+                    {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()},
+                    folder / _TENSORS,
+                )
                 (folder / _META).write_text(json.dumps({"format": _FORMAT, **meta}), encoding="utf-8")
         except (OSError, SafetensorError) as error:
             kept = self._checkpoints()
@@ -128,7 +131,9 @@ class RunFolder:
             (root / "checkpoints").mkdir(parents=True, exist_ok=True)
             self._lock = (root / ".lock").open("w")
         except OSError as error:
-            raise RunFolderError(f"{root} cannot be used as a run folder ({error}); choose a folder you may write to.") from error
+            raise RunFolderError(
+                f"{root} cannot be used as a run folder ({error}); choose a folder you may write to."
+            ) from error
         if fcntl is not None:
             try:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,17 +1,8 @@
-"""What a training run is told, and how devices and precisions are chosen."""
+"""What a training run is told."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-
-import torch
-
-from fewhot.core.checks import one_of
-from fewhot.core.errors import InvalidParameterError
-
-PRECISIONS = ("auto", "float32", "tf32", "bf16")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,36 +23,3 @@ class Settings:
     precision: str = "float32"
     compile: str | bool = "auto"
     seed: int = 0
-
-
-def resolve_device(device: str | torch.device) -> torch.device:
-    """Return the device to train on; ``"auto"`` takes CUDA where there is one."""
-    if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        resolved = torch.device(device)
-    except (RuntimeError, TypeError) as error:
-        raise InvalidParameterError(f"device is {device!r}; it must be 'auto', 'cpu', 'cuda' or 'cuda:N'.") from error
-    if resolved.type == "cuda" and not torch.cuda.is_available():
-        raise InvalidParameterError(f"device is {device!r} and this machine offers no CUDA device; use device='auto'.")
-    return resolved
-
-
-def resolve_precision(precision: str, device: torch.device) -> str:
-    """Return the precision of the networks' matrix products; probabilities are always float32."""
-    one_of("precision", precision, PRECISIONS)
-    if precision == "auto":
-        return "tf32" if device.type == "cuda" else "float32"
-    return precision
-
-
-@contextmanager
-def matrix_precision(precision: str, device: torch.device) -> Iterator[None]:
-    """Run a block with the networks' products in ``precision``, and give the caller's setting back."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
-    try:
-        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16"):
-            yield
-    finally:
-        torch.set_float32_matmul_precision(before)

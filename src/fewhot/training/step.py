@@ -7,11 +7,12 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from fewhot.core.devices import matrix_precision
 from fewhot.core.records import Batch, Knobs, Noise, Params
 from fewhot.inference.phases import Phase
 from fewhot.models.latent_model import LatentModel
 from fewhot.training.meter import Halt, Meter, scalars
-from fewhot.training.settings import Settings, matrix_precision
+from fewhot.training.settings import Settings
 
 PhaseLoss = Callable[[Batch, Knobs, Noise, Params], tuple[Tensor, Params, Params]]
 Reduce = Callable[[list[Tensor]], None]

@@ -48,6 +48,8 @@ class Trainer:
         Whether to draw a bar.
     state
         What `state` of an earlier trainer returned, to go on from there.
+    start
+        The step to count from when there is a trained model but no such state.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Trainer:
         callbacks: Iterable[Callback] = (),
         show_progress: bool = False,
         state: State | None = None,
+        start: int = 0,
     ) -> None:
         self.model = model
         self.settings = settings
@@ -66,12 +69,13 @@ class Trainer:
         self.callbacks = list(callbacks)
         self.show_progress = show_progress
         self.records: list[Record] = []
-        self.done = 0
-        self.order_start = 0
+        self.done = start
+        self.order_start = start
         self.stopped = False
         self.best = BestWeights(settings.patience, settings.settled_at)
         device = next(model.parameters()).device
         self.step = TrainStep(model, settings, stream(settings.seed, "noise", device=device))
+        self.step.step.fill_(start)
         self._dropout_state: torch.Tensor | None = None
         if state is not None:
             self.load(state)

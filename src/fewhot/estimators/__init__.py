@@ -1,0 +1,8 @@
+"""scikit-learn estimators around the models."""
+
+from fewhot.estimators.base import LatentEstimator
+from fewhot.estimators.storage import load
+from fewhot.estimators.vae import VAE
+from fewhot.estimators.vsc import VSC
+
+__all__ = ["VAE", "VSC", "LatentEstimator", "load"]

@@ -1,0 +1,346 @@
+"""The estimator all models share: parameters in, a fitted module out, every verb of scikit-learn and ours."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from fewhot.codes import Codes, encode, encode_values, score
+from fewhot.codes.encode import BATCH, Encoding
+from fewhot.core.checks import one_of, real_number, whole_number
+from fewhot.core.devices import PRECISIONS, matrix_precision, resolve_device, resolve_precision
+from fewhot.core.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
+from fewhot.core.records import DataSpec
+from fewhot.core.registry import LIKELIHOODS
+from fewhot.core.seeding import derive_seed, resolve_seed, seeded, stream
+from fewhot.data import Dataset
+from fewhot.estimators.fingerprint import fingerprint
+from fewhot.estimators.recipes import Recipe
+from fewhot.estimators.validation import dataset_of
+from fewhot.likelihoods.base import Likelihood
+from fewhot.models.latent_model import LatentModel
+from fewhot.training import Callback, RunFolder, Settings, Trainer
+from fewhot.training.callbacks import as_callback
+from fewhot.training.run_folder import State
+
+_LEAST_HELD_OUT = 2
+
+
+class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Fit a latent variable model and use its codes. Subclasses say which model, in `_build`."""
+
+    recipes: ClassVar[dict[str | None, Recipe]] = {None: Recipe()}
+
+    # Parameters that every subclass declares in its constructor.
+    n_components: int
+    hidden_layer_sizes: Any
+    likelihood: Any
+    observation: str
+    encoder: Any
+    max_steps: int | None
+    max_epochs: int | None
+    batch_size: int | None
+    learning_rate: float | None
+    validation_fraction: float
+    n_iter_no_change: int | None
+    warm_start: bool
+    refine_steps: int
+    recipe: str | None
+    device: Any
+    precision: str
+    compile: Any
+    random_state: Any
+    verbose: int
+    callbacks: Any
+
+    # What training learns.
+    module_: LatentModel
+    history_: list[dict[str, Any]]
+    n_iter_: int
+    seed_: int
+    data_spec_: DataSpec
+    n_features_in_: int
+
+    # ------------------------------------------------------------------------------------------------ fitting
+
+    def fit(self, X: Any, y: Any = None, X_val: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X
+            Rows: a dense or sparse array, a frame, a torch tensor, an AnnData or a memory-mapped array, (n, p).
+        y
+            Ignored.
+        X_val
+            Held-out rows for early stopping and reported bounds; None holds out ``validation_fraction`` of X when
+            ``n_iter_no_change`` is set.
+        """
+        self._check_parameters()
+        goes_on = bool(self.warm_start) and hasattr(self, "module_")
+        data = dataset_of(self, X, fitting=not goes_on)
+        held_out = None if X_val is None else dataset_of(self, X_val, fitting=False)
+        return self._train(data, held_out, goes_on=goes_on)
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Go through X once more, beginning a model at the first call; schedules run over ``max_steps`` in all."""
+        self._check_parameters()
+        goes_on = hasattr(self, "module_")
+        data = dataset_of(self, X, fitting=not goes_on)
+        return self._train(data, None, goes_on=goes_on, one_pass=True)
+
+    def _train(self, data: Dataset, held_out: Dataset | None, *, goes_on: bool, one_pass: bool = False) -> Self:
+        device = resolve_device(self.device)
+        seed = self.seed_ if goes_on else resolve_seed(self.random_state)
+        train = data
+        if held_out is None and not one_pass:
+            train, held_out = self._split(data, seed)
+        batch_size = min(self._chosen("batch_size"), train.n_rows)
+        epoch = -(-train.n_rows // batch_size)
+        n_steps = self._n_steps(epoch)
+        module = self.module_ if goes_on else self._new_module(train, seed, n_steps)
+        before = self.n_iter_ if goes_on else 0
+        run, callbacks = self._callbacks()
+        settings = Settings(
+            max_steps=before + (epoch if one_pass else n_steps),
+            batch_size=batch_size,
+            learning_rate=self._chosen("learning_rate"),
+            evaluate_every=max(min(epoch, n_steps), n_steps // 100, 1),
+            patience=None if one_pass or held_out is None else self.n_iter_no_change,
+            settled_at=max(before, module.settled_at),
+            precision=resolve_precision(self.precision, device),
+            compile=self.compile,
+            seed=seed,
+        )
+        trainer = Trainer(
+            module.to(device),
+            settings,
+            run=run,
+            callbacks=callbacks,
+            show_progress=bool(self.verbose),
+            state=getattr(self, "_training_state", None) if goes_on else None,
+            start=before,
+        )
+        print_of = None if run is None else fingerprint(self, train, before)
+        self.history_ = trainer.fit(train.to(device), None if held_out is None else held_out.to(device), print_of)
+        self.module_ = module
+        self.seed_ = seed
+        self.n_iter_ = trainer.done
+        self.data_spec_ = data.spec
+        self._training_state: State = trainer.state()
+        self._n_features_out = module.latent.n_latent
+        if run is not None:
+            self.save(run.path)
+        return self
+
+    def _new_module(self, train: Dataset, seed: int, n_steps: int) -> LatentModel:
+        with seeded(seed, "initialisation"):
+            module = self._build(train.spec, n_steps)
+        module.fit_features(train.moments(module.observation))
+        return module
+
+    def _build(self, spec: DataSpec, n_steps: int) -> LatentModel:
+        """Return a fresh model for such data; ``n_steps`` is the length of its schedules."""
+        raise TypeError(f"{type(self).__name__} does not say its model; define _build(spec, n_steps).")
+
+    def _split(self, data: Dataset, seed: int) -> tuple[Dataset, Dataset | None]:
+        n_held = int(data.n_rows * self.validation_fraction)
+        if self.n_iter_no_change is None or n_held < _LEAST_HELD_OUT:
+            return data, None
+        rows = np.random.default_rng(derive_seed(seed, "validation")).permutation(data.n_rows)
+        return data.subset(np.sort(rows[n_held:])), data.subset(np.sort(rows[:n_held]))
+
+    def _n_steps(self, epoch: int) -> int:
+        if self.max_epochs is None:
+            return self._chosen("max_steps")
+        steps = self.max_epochs * epoch
+        return steps if self.max_steps is None else min(steps, self.max_steps)
+
+    def _callbacks(self) -> tuple[RunFolder | None, list[Callback]]:
+        given = list(self.callbacks or [])
+        runs = [item for item in given if isinstance(item, RunFolder)]
+        if len(runs) > 1:
+            raise InvalidParameterError("callbacks holds more than one RunFolder; a fit writes to one.")
+        return next(iter(runs), None), [as_callback(item) for item in given if not isinstance(item, RunFolder)]
+
+    # ------------------------------------------------------------------------------------------------- codes
+
+    def transform(self, X: Any) -> Any:
+        """Return the map code of each row: deterministic, exactly zero off the active set, (n, n_components)."""
+        return encode_values(self.module_, self._rows(X), self._encoding(), sparse=self._sparse_output)
+
+    def codes(self, X: Any) -> Codes:
+        """Return codes with their variance, activity probabilities, bounds and, when refined, gaps."""
+        return encode(self.module_, self._rows(X), self._encoding(), sparse=self._sparse_output)
+
+    def inverse_transform(self, Z: Any) -> np.ndarray:
+        """Return the decoder's mean of codes, dense (n, n_features); for rows as the model observes them."""
+        check_is_fitted(self)
+        Z = self._check_codes(Z)
+        parts = []
+        with torch.no_grad(), matrix_precision("float32", self._device):
+            for start in range(0, Z.shape[0], BATCH):
+                rows = Z[start : start + BATCH]
+                rows = rows.toarray() if sp.issparse(rows) else rows
+                z = torch.from_numpy(np.ascontiguousarray(rows, dtype=np.float32)).to(self._device)
+                parts.append(self.module_.decoder.generate(z).mean.cpu().numpy())
+        return np.concatenate(parts)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None, kind: str = "draw") -> np.ndarray:
+        """Draw rows from the model: a code from the prior, then a row given the code.
+
+        ``kind="mean"`` returns the expected row of each code instead of a draw, which makes better pictures.
+        """
+        check_is_fitted(self)
+        n = whole_number("n_samples", n_samples)
+        generator = stream(resolve_seed(random_state), "sample", device=self._device)
+        with torch.no_grad():
+            z = self.module_.prior.sample(n, self.module_.posterior_of, generator)
+            return self._generate(z, generator, kind)
+
+    def sample_like(self, X: Any, random_state: Any = None, kind: str = "draw") -> np.ndarray:
+        """Draw one row for each row of X, keeping its active units and drawing their values from the prior."""
+        data = self._rows(X)
+        generator = stream(resolve_seed(random_state), "sample", device=self._device)
+        codes = encode_values(self.module_, data, self._encoding(), sparse=False)
+        active = torch.from_numpy(np.asarray(codes) != 0).to(self._device)
+        with torch.no_grad():
+            prior = self.module_.prior(self.module_.posterior_of)
+            slab = getattr(prior, "slab", prior)
+            values = slab.rsample((len(active),), noise=slab.noise_like((len(active),), generator))
+            z = torch.where(active, values, 0.0)
+            return self._generate(z, generator, kind)
+
+    def _generate(self, z: torch.Tensor, generator: torch.Generator, kind: str) -> np.ndarray:
+        one_of("kind", kind, ("draw", "mean"))
+        rows = self.module_.decoder.generate(z)
+        return (rows.mean if kind == "mean" else rows.sample(generator)).cpu().numpy()
+
+    # ------------------------------------------------------------------------------------------------- bounds
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return the evidence lower bound of each row in nats: exact gates, KL weight 1, float32, (n,)."""
+        return score(self.module_, self._rows(X), self._encoding())
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean of `score_samples`."""
+        return float(self.score_samples(X).mean(dtype=np.float64))
+
+    def log_likelihood(self, X: Any, n_draws: int = 100) -> np.ndarray:
+        """Return the importance-weighted bound on log p(x) of each row, tighter with more draws, (n,)."""
+        whole_number("n_draws", n_draws)
+        return score(self.module_, self._rows(X), self._encoding(), importance_draws=n_draws)
+
+    # ------------------------------------------------------------------------------------------------- storage
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted estimator to a folder: safetensors and JSON, never pickle."""
+        from fewhot.estimators.storage import save
+
+        check_is_fitted(self)
+        save(self, Path(path))
+
+    # ------------------------------------------------------------------------------------------------- helpers
+
+    @property
+    def _sparse_output(self) -> bool:
+        return bool(getattr(self, "sparse_output", False))
+
+    @property
+    def _device(self) -> torch.device:
+        return next(self.module_.parameters()).device
+
+    def _rows(self, X: Any) -> Dataset:
+        check_is_fitted(self)
+        data = dataset_of(self, X, fitting=False)
+        self.module_.observation.check(data.spec)
+        self.module_.decoder.head.check(self.module_.observation.spec(data.spec))
+        return data.to(self._device)
+
+    def _encoding(self) -> Encoding:
+        return Encoding(
+            max_active=getattr(self, "max_active", None),
+            refine_steps=whole_number("refine_steps", self.refine_steps, least=0),
+            seed=self.seed_,
+        )
+
+    def _chosen(self, name: str) -> Any:
+        """Return an argument, or the recipe's value where it was left open."""
+        value = getattr(self, name)
+        return getattr(self.recipes[self.recipe], name) if value is None or _is_auto(value) else value
+
+    def _chosen_likelihood(self, n_columns: int) -> str | Likelihood:
+        recipe = self.recipes[self.recipe]
+        if not _is_auto(self.likelihood) or recipe.likelihood == "auto":
+            return self.likelihood
+        return LIKELIHOODS[recipe.likelihood](n_columns, **dict(recipe.likelihood_options))
+
+    def _model_arguments(self, spec: DataSpec) -> dict[str, Any]:
+        return {
+            "n_latent": self.n_components,
+            "hidden_layer_sizes": tuple(self._chosen("hidden_layer_sizes")),
+            "encoder": self.encoder,
+            "likelihood": self._chosen_likelihood(spec.n_columns),
+            "observation": self._chosen("observation"),
+        }
+
+    def _check_parameters(self) -> None:
+        one_of("recipe", self.recipe, list(self.recipes))
+        whole_number("n_components", self.n_components)
+        for name in ("max_steps", "max_epochs", "batch_size", "n_iter_no_change"):
+            if getattr(self, name) is not None:
+                whole_number(name, getattr(self, name))
+        whole_number("refine_steps", self.refine_steps, least=0)
+        if self.learning_rate is not None:
+            real_number("learning_rate", self.learning_rate, low=0, open_low=True)
+        real_number("validation_fraction", self.validation_fraction, low=0, high=0.9)
+        one_of("precision", self.precision, PRECISIONS)
+        if isinstance(self.likelihood, str) and not _is_auto(self.likelihood):
+            LIKELIHOODS[self.likelihood]
+        sizes = self._chosen("hidden_layer_sizes")
+        if isinstance(sizes, str) or not np.iterable(sizes) or not len(sizes):
+            raise InvalidParameterError(
+                f"hidden_layer_sizes is {sizes!r}; it must be a sequence of whole numbers, such as (400,)."
+            )
+        for size in sizes:
+            whole_number("each of hidden_layer_sizes", size)
+
+    def _check_codes(self, Z: Any) -> Any:
+        Z = Z.tocsr() if sp.issparse(Z) else np.asarray(Z)
+        if not sp.issparse(Z) and not np.issubdtype(Z.dtype, np.number):
+            raise InvalidTypeError(f"Codes must be numbers, and these are of type {Z.dtype}.")
+        if Z.ndim != 2 or Z.shape[1] != self.module_.latent.n_latent:
+            raise InvalidInputError(
+                f"Codes of shape {Z.shape} were given; inverse_transform takes (n, {self.module_.latent.n_latent}), "
+                f"as transform returns."
+            )
+        values = Z.data if sp.issparse(Z) else Z
+        if not np.isfinite(values).all():
+            raise InvalidInputError("The codes contain NaN or infinity; inverse_transform takes finite numbers.")
+        return Z
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = copy.copy(super().__getstate__())
+        if "module_" in state:  # what others pickle can be read on a machine without this device
+            state["module_"] = copy.deepcopy(state["module_"]).cpu()
+        if "_training_state" in state:
+            tensors, meta = state["_training_state"]
+            state["_training_state"] = ({name: value.cpu() for name, value in tensors.items()}, meta)
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"

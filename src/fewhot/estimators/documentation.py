@@ -1,0 +1,67 @@
+"""The parameters all estimators share, described once."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+C = TypeVar("C", bound=type)
+
+SHARED = """\
+hidden_layer_sizes : sequence of int, default=None
+        Widths of the encoder's hidden layers, mirrored in the decoder; None takes the recipe's, (400,).
+    likelihood : str or Likelihood, default="auto"
+        How rows are scored: "bernoulli" (on grey levels this is BCE, not a proper likelihood), "gaussian", "laplace",
+        "poisson", "negative-binomial", "multinomial", or a configured part. "auto" takes Bernoulli for values in
+        [0, 1], negative binomial for other non-negative whole numbers, Gaussian with learned variance otherwise.
+    observation : str, default="auto"
+        What happens to rows before the model sees them: "as-is", "unit-norm" or "stochastic-binarise".
+    encoder : str or torch.nn.Module, default="auto"
+        The encoder's body: a registered name, or a module from (B, n_features) to (B, H), deep-copied at fit.
+    max_steps : int, default=None
+        Optimisation steps; None takes the recipe's, 20,000.
+    max_epochs : int, default=None
+        Passes over the rows; with ``max_steps`` given too, whichever ends first.
+    batch_size : int, default=None
+        Rows a step; None takes the recipe's, 200. Never more than there are rows.
+    learning_rate : float, default=None
+        Adam's rate; None takes the recipe's, 1e-3.
+    validation_fraction : float, default=0.1
+        Share of the rows held out for early stopping.
+    n_iter_no_change : int, default=10
+        Stop after so many evaluations without a better held-out bound, and keep the best weights; counted from the
+        step at which schedules and controllers have settled. None trains on all rows for all steps.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the last fit instead of beginning anew.
+    refine_steps : int, default=0
+        Gradient steps on each row's own posterior when encoding and scoring: slower, tighter.
+    recipe : str, default=None
+        A named set of choices for everything left open.
+    device : str, default="auto"
+        "cpu", "cuda", or "auto".
+    precision : {"auto", "float32", "tf32", "bf16"}, default="auto"
+        Matrix products in training; reported bounds are always float32.
+    compile : {"auto", True, False, "graph"}, default="auto"
+        On CUDA: capture the step as a graph, compiled first when the run is long enough; "graph" captures without
+        compiling; False runs eagerly.
+    random_state : int, numpy generator or None, default=None
+        One seed for initialisation, order, noise and evaluation.
+    verbose : int, default=0
+        1 shows live progress.
+    callbacks : list, default=None
+        `RunFolder` (history, checkpoints, resuming), `Callback` objects, or functions of each history record."""
+
+LEARNED = """\
+module_ : LatentModel
+        The fitted torch module.
+    history_ : list of dict
+        One record an evaluation: step, epoch, means of the training terms, exact bound and use of units.
+    n_iter_ : int
+        Steps taken.
+    n_features_in_ : int
+        Columns seen at fit."""
+
+
+def documented(cls: C) -> C:
+    """Fill the shared sections into an estimator's docstring."""
+    cls.__doc__ = (cls.__doc__ or "").replace("{shared}", SHARED).replace("{learned}", LEARNED)
+    return cls

@@ -1,0 +1,159 @@
+"""Run folders on disk: config.json, model.safetensors, history.jsonl. Loading calls registered classes and nothing else."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from fewhot.core.errors import FewhotError, NotSavableError, RunFolderError
+from fewhot.core.files import replacing_file, write_json
+from fewhot.core.parts import UserParts, decode, encode
+from fewhot.core.records import DataSpec
+from fewhot.core.registry import ESTIMATORS
+from fewhot.training import history
+
+FORMAT = "fewhot-run"
+FORMAT_VERSION = 1
+CONFIG, WEIGHTS, HISTORY = "config.json", "model.safetensors", "history.jsonl"
+_UNSAVED = ("callbacks",)
+
+
+def save(estimator: Any, path: Path) -> None:
+    """Write a fitted estimator into ``path``; each file appears whole or not at all, the configuration last."""
+    config = _config_of(estimator)  # raises before anything is written
+    if path.exists() and not path.is_dir():
+        raise RunFolderError(f"{path} is a file; choose a folder to save to.")
+    if path.is_dir() and any(path.iterdir()) and not ((path / CONFIG).exists() or (path / "checkpoints").is_dir()):
+        raise RunFolderError(f"{path} exists and is not a run folder; choose another folder, so that nothing is lost.")
+    tensors = {name: value.detach().cpu().contiguous() for name, value in estimator.module_.state_dict().items()}
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with replacing_file(path / WEIGHTS) as temporary:
+            save_file(tensors, temporary, metadata={"format": FORMAT})
+        history.write(path / HISTORY, estimator.history_)
+        write_json(path / CONFIG, config)
+    except OSError as error:
+        raise RunFolderError(
+            f"The run could not be written to {path} ({error}); free some space or choose another folder."
+        ) from error
+
+
+def load(path: str | Path, parts: UserParts | None = None, device: str = "auto") -> Any:
+    """Return a fitted estimator from a run folder.
+
+    Parameters
+    ----------
+    path
+        A folder that `save` wrote.
+    parts
+        Classes of your own that the run uses, by their registered names.
+    device
+        Where to put the model: "auto", "cpu", "cuda".
+
+    Notes
+    -----
+    Nothing in the folder is executed: the configuration names registered classes and the weights are plain tensors.
+    """
+    from fewhot.core.devices import resolve_device
+
+    folder = Path(path)
+    config = _read_config(folder)
+    try:
+        cls = ESTIMATORS[config["estimator"]]
+        estimator = cls(**_decode_parameters(config["parameters"], parts))
+        module = decode(config["module"], parts)
+        fitted = config["fitted"]
+        estimator.history_ = history.read(folder / HISTORY)
+        estimator.n_iter_ = int(fitted["n_iter"])
+        estimator.seed_ = int(fitted["seed"])
+        estimator.n_features_in_ = int(fitted["n_features_in"])
+        estimator.data_spec_ = DataSpec(**fitted["data_spec"])
+        estimator._n_features_out = module.latent.n_latent
+        if fitted["feature_names_in"] is not None:
+            estimator.feature_names_in_ = np.asarray(fitted["feature_names_in"], dtype=object)
+    except FewhotError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RunFolderError(
+            f"{folder / CONFIG} is damaged ({type(error).__name__}: {error}); save the run again."
+        ) from error
+    _load_weights(module, folder)
+    estimator.module_ = module.to(resolve_device(device)).eval()
+    return estimator
+
+
+def _config_of(estimator: Any) -> dict[str, Any]:
+    name = ESTIMATORS.name_of(type(estimator))
+    if name is None:
+        raise NotSavableError(
+            f"{type(estimator).__qualname__} is not a registered estimator; decorate it with ESTIMATORS.register('name')."
+        )
+    names = getattr(estimator, "feature_names_in_", None)
+    return {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "fewhot_version": version("fewhot"),
+        "estimator": name,
+        "parameters": _encode_parameters(estimator),
+        "module": estimator.module_.to_config(),
+        "fitted": {
+            "n_iter": estimator.n_iter_,
+            "seed": estimator.seed_,
+            "n_features_in": estimator.n_features_in_,
+            "feature_names_in": None if names is None else [str(item) for item in names],
+            "data_spec": estimator.data_spec_.to_dict(),
+        },
+    }
+
+
+def _encode_parameters(estimator: Any) -> dict[str, Any]:
+    parameters = {k: v for k, v in estimator.get_params(deep=False).items() if k not in _UNSAVED}
+    if not isinstance(parameters["random_state"], int | None):
+        parameters["random_state"] = estimator.seed_
+    if not isinstance(parameters["device"], str):
+        parameters["device"] = str(parameters["device"])
+    return {name: encode(value) for name, value in parameters.items()}
+
+
+def _decode_parameters(encoded: dict[str, Any], parts: UserParts | None) -> dict[str, Any]:
+    decoded = {name: decode(value, parts) for name, value in encoded.items()}
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in decoded.items()}
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise RunFolderError(f"There is no folder {folder}; give the path that save() was given.")
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise RunFolderError(f"{folder} is not a run folder: it has no {CONFIG}.") from error
+    except (OSError, ValueError) as error:
+        raise RunFolderError(f"{folder / CONFIG} cannot be read ({error}); save the run again.") from error
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        raise RunFolderError(f"{folder} is not a run folder of this library: its {CONFIG} is something else.")
+    found = config.get("format_version")
+    if not isinstance(found, int) or found > FORMAT_VERSION:
+        raise RunFolderError(
+            f"{folder} was written by fewhot {config.get('fewhot_version')} in format {found}, and this version reads up "
+            f"to format {FORMAT_VERSION}; upgrade fewhot."
+        )
+    return config
+
+
+def _load_weights(module: nn.Module, folder: Path) -> None:
+    try:
+        module.load_state_dict(load_file(folder / WEIGHTS))
+    except FileNotFoundError as error:
+        raise RunFolderError(f"{folder} has no {WEIGHTS}; save the run again.") from error
+    except (SafetensorError, OSError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise RunFolderError(
+            f"{folder / WEIGHTS} does not hold the weights of this run ({reason}); save it again."
+        ) from error

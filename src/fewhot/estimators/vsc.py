@@ -1,0 +1,179 @@
+"""The VSC estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from torch import nn
+
+from fewhot.core.checks import one_of, real_number, whole_number
+from fewhot.core.errors import InvalidParameterError
+from fewhot.core.records import DataSpec
+from fewhot.core.registry import ESTIMATORS
+from fewhot.estimators.base import LatentEstimator
+from fewhot.estimators.documentation import documented
+from fewhot.estimators.recipes import Recipe
+from fewhot.likelihoods.base import Likelihood
+from fewhot.models import vsc
+from fewhot.models.latent_model import LatentModel
+
+DEFAULT_DENSITY = 0.05
+LEAST_DEFAULT_UNITS = 4
+
+
+@ESTIMATORS.register("VSC")
+@documented
+class VSC(LatentEstimator):
+    r"""Variational sparse coding: codes in which a few units are on, chosen anew for every row.
+
+    .. math:: \mathcal{L}(x) = \mathbb{E}_{q(z|x)}[\log p(x|z)] - \sum_j \big[\gamma_j\,G_j + B(\gamma_j\,\|\,\rho_j)\big]
+
+    Parameters
+    ----------
+    n_components : int, default=64
+        Number of units to choose from.
+    alpha : float, default=None
+        Fix the prior's on-rate of every unit, with a standard slab, and let the data decide how many units are on.
+    density : float, default=None
+        Ask for this mean share of active units; the prior's rates and slabs are learned and a controller holds the share.
+    l0 : float, default=None
+        Ask for this mean number of active units. At most one of ``alpha``, ``density`` and ``l0`` may be given; none
+        means ``density=0.05``, at least 4 units.
+    max_active : int, default=None
+        A ceiling on the active units of each row when encoding: the most probable ones stay.
+    prior : {"fixed"}, default="fixed"
+        A prior that does not depend on the row.
+    sparse_output : bool, default=True
+        Whether `transform` returns a `scipy.sparse.csr_array` or a dense array.
+    {shared}
+
+        ``recipe="iclr2019"`` trains as first published: unit-norm rows, Gaussian likelihood, log rate -ReLU(-v), soft
+        gates sharpened from 50 to 200, no warm-up, ``alpha=0.01``. It tends to shut its gates.
+
+    Attributes
+    ----------
+    {learned}
+
+    References
+    ----------
+    Tonolini, Jensen and Murray-Smith (2019), Variational Sparse Coding.
+
+    Examples
+    --------
+    >>> import numpy as np, fewhot as fh
+    >>> X = np.random.default_rng(0).random((100, 8))
+    >>> Z = fh.VSC(n_components=16, l0=2, max_steps=20, random_state=0).fit_transform(X)
+    >>> type(Z).__name__, Z.shape
+    ('csr_array', (100, 16))
+    """
+
+    recipes: ClassVar[dict[str | None, Recipe]] = {
+        None: Recipe(),
+        "iclr2019": Recipe(
+            batch_size=100,
+            observation="unit-norm",
+            likelihood="gaussian",
+            likelihood_options=(("floor", 1e-6), ("standardise", False)),
+            source="Tonolini et al., ICLR 2019 submission; the batch size is not given there",
+        ),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 64,
+        *,
+        alpha: float | None = None,
+        density: float | None = None,
+        l0: float | None = None,
+        max_active: int | None = None,
+        prior: str = "fixed",
+        sparse_output: bool = True,
+        hidden_layer_sizes: Sequence[int] | None = None,
+        likelihood: str | Likelihood = "auto",
+        observation: str = "auto",
+        encoder: str | nn.Module = "auto",
+        max_steps: int | None = None,
+        max_epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = 10,
+        warm_start: bool = False,
+        refine_steps: int = 0,
+        recipe: str | None = None,
+        device: str = "auto",
+        precision: str = "auto",
+        compile: str | bool = "auto",
+        random_state: Any = None,
+        verbose: int = 0,
+        callbacks: Sequence[Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.density = density
+        self.l0 = l0
+        self.max_active = max_active
+        self.prior = prior
+        self.sparse_output = sparse_output
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.likelihood = likelihood
+        self.observation = observation
+        self.encoder = encoder
+        self.max_steps = max_steps
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+        self.refine_steps = refine_steps
+        self.recipe = recipe
+        self.device = device
+        self.precision = precision
+        self.compile = compile
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    def _build(self, spec: DataSpec, n_steps: int) -> LatentModel:
+        alpha, l0 = self._sparsity()
+        return vsc(
+            spec,
+            **self._model_arguments(spec),
+            alpha=alpha,
+            l0=l0,
+            n_steps=n_steps,
+            faithful=self.recipe == "iclr2019",
+        )
+
+    def _sparsity(self) -> tuple[float | None, float | None]:
+        """Return the prior's fixed rate or the number of active units asked for; exactly one is not None."""
+        if self.alpha is not None:
+            return self.alpha, None
+        if self.l0 is not None:
+            return None, self.l0
+        if self.density is not None:
+            return None, self.density * self.n_components
+        if self.recipe == "iclr2019":
+            return 0.01, None
+        return None, min(self.n_components, max(LEAST_DEFAULT_UNITS, DEFAULT_DENSITY * self.n_components))
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        given = [name for name in ("alpha", "density", "l0") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise InvalidParameterError(f"{' and '.join(given)} were given; give at most one of alpha, density and l0.")
+        if self.recipe == "iclr2019" and given not in ([], ["alpha"]):
+            raise InvalidParameterError(
+                f"recipe='iclr2019' has a fixed prior and no dial, and {given[0]} was given; give alpha instead."
+            )
+        if self.alpha is not None:
+            real_number("alpha", self.alpha, low=1e-6, high=1 - 1e-6)
+        if self.density is not None:
+            real_number("density", self.density, low=0, high=1, open_low=True)
+        if self.l0 is not None:
+            real_number("l0", self.l0, low=0, high=self.n_components, open_low=True)
+        if self.max_active is not None:
+            whole_number("max_active", self.max_active)
+        one_of("prior", self.prior, ("fixed",))
