@@ -5,11 +5,11 @@
 ['VAE', 'VSC']
 """
 
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 from fewhot.core.errors import FewhotError as FewhotError
 from fewhot.core.registry import register_part as register_part
+from fewhot.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from fewhot.codes import Codes as Codes
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from fewhot.estimators import load as load
     from fewhot.training import Callback as Callback
     from fewhot.training import RunFolder as RunFolder
-
-__version__ = _version("fewhot")
 
 _HOMES = {
     "VAE": "fewhot.estimators",

@@ -35,4 +35,4 @@ class Codes:
     gap: np.ndarray | None = None
 
     def __len__(self) -> int:
-        return self.values.shape[0]
+        return len(self.bound)

@@ -11,14 +11,14 @@ from fewhot.core.errors import InvalidParameterError
 
 def whole_number(name: str, value: Any, *, least: int = 1) -> int:
     """Return ``value`` as an int of at least ``least``."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < least:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
         raise InvalidParameterError(f"{name} is {value!r}; it must be a whole number of at least {least}.")
     return int(value)
 
 
 def real_number(name: str, value: Any, *, low: float, high: float = float("inf"), open_low: bool = False) -> float:
     """Return ``value`` as a float between ``low`` and ``high``."""
-    right_type = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    right_type = not isinstance(value, bool) and isinstance(value, numbers.Real)
     if not right_type or not (low <= float(value) <= high) or (open_low and float(value) == low):
         edge = "above" if open_low else "at least"
         ceiling = "" if high == float("inf") else f" and at most {high:g}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import torch
@@ -21,8 +21,10 @@ def resolve_device(device: str | torch.device) -> torch.device:
         resolved = torch.device(device)
     except (RuntimeError, TypeError) as error:
         raise InvalidParameterError(f"device is {device!r}; it must be 'auto', 'cpu', 'cuda' or 'cuda:N'.") from error
-    if resolved.type == "cuda" and not torch.cuda.is_available():
-        raise InvalidParameterError(f"device is {device!r} and this machine offers no CUDA device; use device='auto'.")
+    if resolved.type not in ("cpu", "cuda"):
+        raise InvalidParameterError(f"device is {device!r}; it must be 'auto', 'cpu', 'cuda' or 'cuda:N'.")
+    if resolved.type == "cuda" and (resolved.index or 0) >= torch.cuda.device_count():
+        raise InvalidParameterError(f"device is {device!r} and this machine does not offer it; use device='auto'.")
     return resolved
 
 
@@ -35,7 +37,7 @@ def resolve_precision(precision: str, device: torch.device) -> str:
 
 
 @contextmanager
-def matrix_precision(precision: str, device: torch.device) -> Iterator[None]:
+def matrix_precision(precision: str, device: torch.device) -> Generator[None, None, None]:
     """Run a block with the networks' products in ``precision``, and give the caller's setting back."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")

@@ -6,14 +6,14 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 
 @contextmanager
-def replacing_file(path: Path) -> Iterator[Path]:
+def replacing_file(path: Path) -> Generator[Path, None, None]:
     """Yield a temporary path beside ``path``; on success it takes the place of ``path``, on failure it is removed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
@@ -29,7 +29,7 @@ def replacing_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def replacing_folder(path: Path) -> Iterator[Path]:
+def replacing_folder(path: Path) -> Generator[Path, None, None]:
     """Yield a new temporary folder beside ``path``; on success it is renamed to ``path``, which must not exist."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))

@@ -4,6 +4,9 @@ The convention is scikit-learn's: a constructor stores every argument under its 
 back; `from_config` looks the class up in a registry and calls it. Nothing in a file names a Python object.
 """
 
+# Configurations are JSON of any shape, so their types are not known here.
+# pyright: standard
+
 from __future__ import annotations
 
 import inspect
@@ -58,14 +61,15 @@ def encode(value: Any) -> Any:
         return [encode(item) for item in value]
     if isinstance(value, nn.Module):
         return _encode_user_module(value)
-    if isinstance(value, np.generic):
-        return value.item()
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     raise NotSavableError(
-        f"{type(value).__qualname__} cannot be written to a file; use numbers, strings, lists, mappings or registered parts."
+        f"{type(value).__qualname__} cannot be written to a file; use numbers, strings, lists, mappings or registered "
+        f"parts."
     )
 
 

@@ -30,7 +30,7 @@ class Dense(NamedTuple):
         return self.x.shape[0]
 
     def dense(self) -> Tensor:
-        """The rows as a (B, D) matrix."""
+        """Return the rows as a (B, D) matrix."""
         return self.x
 
 
@@ -47,7 +47,7 @@ class Ragged(NamedTuple):
         return self.values.shape[0]
 
     def dense(self) -> Tensor:
-        """The rows as a (B, D) matrix: a batch may be dense, the data never is."""
+        """Return the rows as a (B, D) matrix: a batch may be dense, the data never is."""
         out = self.values.new_zeros(self.n_rows, self.n_columns)
         return out.scatter_add(1, self.indices, self.values)
 
@@ -59,7 +59,7 @@ class Batch(NamedTuple):
     """What one step sees: the rows, and where they are in the data set."""
 
     x: Rows
-    index: Tensor | None = None  # (B,) int64
+    index: Tensor | None = None  # (B,) int64  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 class Draw(NamedTuple):

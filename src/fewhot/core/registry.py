@@ -34,7 +34,8 @@ class Registry(Mapping[str, Callable[..., Any]]):
         def enter(entry: C) -> C:
             if name in self._entries and self._entries[name] is not entry:
                 raise DuplicateNameError(
-                    f"The {self.kind} name {name!r} is taken by {self._entries[name].__qualname__}; choose another name."
+                    f"The {self.kind} name {name!r} is taken by {self._entries[name].__qualname__}; "
+                    f"choose another name."
                 )
             self._entries[name] = entry
             return entry
@@ -86,7 +87,7 @@ USER_PARTS = Registry("user part")
 def register_part(name: str) -> Callable[[C], C]:
     """Return a decorator that makes a class of your own savable.
 
-    The class keeps every constructor argument as an attribute of the same name; a saved run then records ``name`` and the
-    arguments, and whoever loads it registers the class too or passes ``fewhot.load(path, parts={name: cls})``.
+    The class keeps every constructor argument as an attribute of the same name; a saved run then records ``name`` and
+    the arguments, and whoever loads it registers the class too or passes ``fewhot.load(path, parts={name: cls})``.
     """
     return USER_PARTS.register(name)

@@ -1,15 +1,19 @@
-"""Schedules: pure functions of the step, on tensors, so that a captured step can evaluate them and resuming is exact."""
+"""Schedules: pure functions of the step, on tensors: a captured step can evaluate them and resuming is exact."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
+from fewhot.core.checks import real_number
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.parts import Configurable
 from fewhot.core.registry import SCHEDULES
+
+_ZERO_IN_FLOAT32 = 1e-46
 
 
 class Schedule(Configurable):
@@ -31,6 +35,7 @@ class Constant(Schedule):
         self.value = value
 
     def __call__(self, step: Tensor) -> Tensor:
+        """Return the one value."""
         return torch.full((), self.value, device=step.device)
 
 
@@ -52,6 +57,7 @@ class Linear(Schedule):
         self.settled_at = begin + n_steps
 
     def __call__(self, step: Tensor) -> Tensor:
+        """Return the value on the ramp, or at its nearer end."""
         share = ((step - self.begin) / self.n_steps).clamp(0.0, 1.0)
         return self.start + (self.end - self.start) * share
 
@@ -62,10 +68,13 @@ class Exponential(Schedule):
 
     def __init__(self, start: float, rate: float, floor: float = 0.0) -> None:
         self.start = start
-        self.rate = rate
-        self.floor = floor
+        self.rate = real_number("rate", rate, low=0, open_low=True)
+        self.floor = real_number("floor", floor, low=0)
+        last = max(floor, _ZERO_IN_FLOAT32)
+        self.settled_at = math.ceil(math.log(start / last) / rate) if start > last else 0
 
     def __call__(self, step: Tensor) -> Tensor:
+        """Return the decayed value, never below the floor."""
         return (self.start * torch.exp(-self.rate * step.float())).clamp(min=self.floor)
 
 
@@ -89,6 +98,7 @@ class Piecewise(Schedule):
         self.settled_at = max(self.boundaries, default=0)
 
     def __call__(self, step: Tensor) -> Tensor:
+        """Return the value of the piece that holds ``step``."""
         value = torch.full((), float(self.values[0]), device=step.device)
         for boundary, later in zip(self.boundaries, self.values[1:], strict=True):
             value = torch.where(step >= boundary, later, value)
@@ -109,5 +119,6 @@ class Cosine(Schedule):
         self.settled_at = begin + n_steps
 
     def __call__(self, step: Tensor) -> Tensor:
+        """Return the value on the curve, or at its nearer end."""
         share = ((step - self.begin) / self.n_steps).clamp(0.0, 1.0)
         return self.end + (self.start - self.end) * 0.5 * (1 + torch.cos(torch.pi * share))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import numbers
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,7 +24,7 @@ def resolve_seed(random_state: Any) -> int:
     """Turn scikit-learn's ``random_state`` (None, int, Generator or RandomState) into one recorded integer."""
     if random_state is None:
         return int(np.random.default_rng().integers(2**31))
-    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool) and int(random_state) >= 0:
+    if not isinstance(random_state, bool) and isinstance(random_state, numbers.Integral) and int(random_state) >= 0:
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
@@ -43,8 +43,9 @@ def stream(seed: int, *names: object, device: torch.device | str = "cpu") -> tor
 
 
 @contextmanager
-def seeded(seed: int, *names: object) -> Iterator[None]:
+def seeded(seed: int, *names: object) -> Generator[None, None, None]:
     """Seed torch's global generators for a named purpose, and give the caller's state back afterwards."""
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if torch.cuda.is_initialized() else []):
-        torch.manual_seed(derive_seed(seed, *names))
+    devices = range(torch.cuda.device_count() if torch.cuda.is_initialized() else 0)
+    with torch.random.fork_rng(devices=devices):  # pyright: ignore[reportUnknownMemberType]
+        torch.manual_seed(derive_seed(seed, *names))  # pyright: ignore[reportUnknownMemberType]
         yield

@@ -31,7 +31,9 @@ class DenseDataset(Dataset):
         if _is_mapped(array) and array.nbytes > MAPPED_ABOVE_BYTES:
             return cls(array, spec)
         # A copy, so that a read-only, non-contiguous or later modified input cannot disturb training.
-        return cls(torch.from_numpy(np.array(array, dtype=np.float32, order="C")), spec)
+        with np.errstate(over="ignore"):  # `as_dataset` refuses what float32 cannot hold, in a sentence
+            copied = np.array(array, dtype=np.float32, order="C")
+        return cls(torch.from_numpy(copied), spec)
 
     def to(self, device: torch.device) -> DenseDataset:
         """Return these rows on ``device``; mapped rows, and rows too many for its memory, stay on the host."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 import torch
@@ -32,10 +34,12 @@ class RaggedDataset(Dataset):
         if not csr.has_canonical_format:
             csr = csr.copy()
             csr.sum_duplicates()
-        values = np.array(csr.data, dtype=np.float32)
-        columns = np.array(csr.indices, dtype=np.int32 if csr.shape[1] < 2**31 else np.int64)
+        spec = _spec_of_sparse(csr)
+        with np.errstate(over="ignore"):  # `as_dataset` refuses what float32 cannot hold, in a sentence
+            values = np.array(csr.data, dtype=np.float32)
+        columns = np.array(csr.indices, dtype=np.int32 if spec.n_columns < 2**31 else np.int64)
         offsets = torch.from_numpy(np.array(csr.indptr, dtype=np.int64))
-        return cls(torch.from_numpy(values), torch.from_numpy(columns), offsets, _spec_of_sparse(csr))
+        return cls(torch.from_numpy(values), torch.from_numpy(columns), offsets, spec)
 
     def to(self, device: torch.device) -> RaggedDataset:
         """Return these rows on ``device``."""
@@ -60,7 +64,8 @@ class RaggedDataset(Dataset):
         return max(SMALLEST_WIDTH, 1 << (longest - 1).bit_length())
 
     def batch(self, index: Tensor, width: int = 0) -> Batch:
-        """Return the rows at ``index``, padded to ``width`` with column 0 and value 0."""
+        """Return the rows at ``index``, padded to ``width`` with column 0 and value 0; 0 takes the width they need."""
+        width = width or self.width(index.cpu().numpy())
         start = self.offsets[index]
         length = self.offsets[index + 1] - start
         place = torch.arange(width, device=self.device)
@@ -74,7 +79,7 @@ class RaggedDataset(Dataset):
         return Batch(Ragged(columns, values, self.spec.n_columns), index)
 
 
-def _spec_of_sparse(csr: sp.csr_array) -> DataSpec:
+def _spec_of_sparse(csr: Any) -> DataSpec:
     n_rows, n_columns = csr.shape
     full = csr.nnz == n_rows * n_columns
     low = float(csr.data.min(initial=np.inf if full else 0.0))

@@ -26,6 +26,8 @@ def as_matrix(X: Any) -> Any:
     library = type(X).__module__.partition(".")[0]
     if library == "anndata" and hasattr(X, "obs"):
         return _in_memory(X.X)
+    if isinstance(X, torch.Tensor) and X.layout != torch.strided:
+        raise InvalidTypeError("X is a sparse torch tensor; pass it as a scipy.sparse.csr_array.")
     if isinstance(X, torch.Tensor):
         return X.detach().cpu().float().numpy() if X.dtype == torch.bfloat16 else X.detach().cpu().numpy()
     if isinstance(X, str | bytes | dict | set) or X is None:
@@ -41,8 +43,8 @@ def as_dataset(X: Any) -> Dataset:
     limit = float(np.finfo(np.float32).max)
     if dataset.spec.maximum > limit or dataset.spec.minimum < -limit:
         raise InvalidInputError(
-            f"X holds values as large as {max(dataset.spec.maximum, -dataset.spec.minimum):.3g}, beyond float32's {limit:.3g}; "
-            f"rescale the columns first."
+            f"X holds values as large as {max(dataset.spec.maximum, -dataset.spec.minimum):.3g}, beyond float32's "
+            f"{limit:.3g}; rescale the columns first."
         )
     return dataset
 

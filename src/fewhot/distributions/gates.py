@@ -6,18 +6,22 @@ value and the gradient that `Gate.rsample` gives.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Generator, Tensor
-from torch.distributions import Distribution, constraints, register_kl
+from torch.distributions import (
+    Distribution,
+    constraints,
+    register_kl,  # pyright: ignore[reportUnknownVariableType]
+)
 from torch.nn.functional import logsigmoid
-from torch.types import _size
 
 from fewhot.core.checks import one_of
 from fewhot.core.errors import InvalidParameterError
-from fewhot.distributions.noise import ONE_DRAW, fit_noise, float32_or_wider
+from fewhot.distributions.noise import ONE_DRAW, Shape, fit_noise, float32_or_wider
 from fewhot.distributions.quadrature import logistic_expectation, softplus_tail
 
 Estimator = Literal["soft", "straight-through"]
@@ -46,7 +50,7 @@ class Gate(Distribution):
         self.logits = float32_or_wider(logits)
         super().__init__(self.logits.shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: _size, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
         """Return the same gate with its batch broadcast to ``batch_shape``."""
         new = copy(self) if _instance is None else _instance
         new.logits = self.logits.expand(batch_shape)
@@ -73,7 +77,7 @@ class Gate(Distribution):
         """Log-probability of being off."""
         return logsigmoid(-self.logits)
 
-    def noise_like(self, sample_shape: _size = ONE_DRAW, generator: Generator | None = None) -> Tensor:
+    def noise_like(self, sample_shape: Shape = ONE_DRAW, generator: Generator | None = None) -> Tensor:
         """Draw the uniform numbers that a draw would use, kept away from 0 and 1 so that their logits are finite."""
         shape = self._extended_shape(sample_shape)
         uniform = torch.rand(shape, dtype=self.logits.dtype, device=self.logits.device, generator=generator)
@@ -83,11 +87,11 @@ class Gate(Distribution):
         """Decide from uniform numbers: True where on."""
         return _logit(_inside(noise)) + self.logits > 0
 
-    def sample(self, sample_shape: _size = ONE_DRAW, noise: Tensor | None = None) -> Tensor:
+    def sample(self, sample_shape: Shape = ONE_DRAW, noise: Tensor | None = None) -> Tensor:
         """Draw exact decisions, 0.0 or 1.0, without gradient: whatever the relaxation."""
         return self.on(self._noise(sample_shape, noise)).to(self.logits.dtype)
 
-    def rsample(self, sample_shape: _size = ONE_DRAW, noise: Tensor | None = None) -> Tensor:
+    def rsample(self, sample_shape: Shape = ONE_DRAW, noise: Tensor | None = None) -> Tensor:
         """Draw the values used in training; each gate says what gradient they carry."""
         raise TypeError(f"{type(self).__name__} does not say how it is drawn in training; define rsample.")
 
@@ -111,7 +115,7 @@ class Gate(Distribution):
         """Entropy, in nats."""
         return -_product(self.probs, self.log_on) - _product((-self.logits).sigmoid(), self.log_off)
 
-    def _noise(self, sample_shape: _size, noise: Tensor | None) -> Tensor:
+    def _noise(self, sample_shape: Shape, noise: Tensor | None) -> Tensor:
         if noise is None:
             return self.noise_like(sample_shape)
         return fit_noise(noise, self._extended_shape(sample_shape)).to(self.logits.dtype)
@@ -128,7 +132,7 @@ class ExactGate(Gate):
 
     has_rsample = False
 
-    def rsample(self, sample_shape: _size = ONE_DRAW, noise: Tensor | None = None) -> Tensor:
+    def rsample(self, sample_shape: Shape = ONE_DRAW, noise: Tensor | None = None) -> Tensor:
         """Draw exact decisions; the same as `sample`."""
         return self.sample(sample_shape, noise)
 
@@ -156,7 +160,7 @@ class RelaxedGate(Gate):
         """Return the stand-in for uniform numbers."""
         raise TypeError(f"{type(self).__name__} does not say its relaxation; define soft(noise).")
 
-    def rsample(self, sample_shape: _size = ONE_DRAW, noise: Tensor | None = None) -> Tensor:
+    def rsample(self, sample_shape: Shape = ONE_DRAW, noise: Tensor | None = None) -> Tensor:
         """Draw the stand-in, or the decision with the gradient of the stand-in."""
         noise = self._noise(sample_shape, noise)
         soft = self.soft(noise)
@@ -266,7 +270,7 @@ class BinaryConcreteGate(RelaxedGate):
         # The entropy of a standard logistic variable is 2; the rest is the change of variable.
         return 2 - self.temperature.log() + self._expectation(lambda y: logsigmoid(y) + logsigmoid(-y))
 
-    def _expectation(self, function: Any) -> Tensor:
+    def _expectation(self, function: Callable[[Tensor], Tensor]) -> Tensor:
         logits = self._finite_logits.unsqueeze(-1)
         return logistic_expectation(lambda noise: function((logits + noise) / self.temperature), logits)
 

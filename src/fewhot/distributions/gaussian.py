@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Generator, Tensor
 from torch.distributions import Normal
-from torch.types import _size
 
-from fewhot.distributions.noise import ONE_DRAW, fit_noise
+from fewhot.distributions.noise import ONE_DRAW, Shape, fit_noise
 
 
 class Gaussian(Normal):
@@ -21,12 +20,12 @@ class Gaussian(Normal):
     tensor(2.)
     """
 
-    def noise_like(self, sample_shape: _size = ONE_DRAW, generator: Generator | None = None) -> Tensor:
+    def noise_like(self, sample_shape: Shape = ONE_DRAW, generator: Generator | None = None) -> Tensor:
         """Draw the standard normal numbers that `rsample` would use."""
         shape = self._extended_shape(sample_shape)
         return torch.randn(shape, dtype=self.loc.dtype, device=self.loc.device, generator=generator)
 
-    def rsample(self, sample_shape: _size = ONE_DRAW, noise: Tensor | None = None) -> Tensor:
+    def rsample(self, sample_shape: Shape = ONE_DRAW, noise: Tensor | None = None) -> Tensor:
         """Draw with gradients to ``loc`` and ``scale``; ``noise`` may broadcast to ``sample_shape + batch_shape``."""
         if noise is None:
             noise = self.noise_like(sample_shape)

@@ -7,6 +7,9 @@ from torch import Tensor
 
 from fewhot.core.errors import InvalidInputError
 
+Shape = torch.Size | list[int] | tuple[int, ...]
+"""What torch accepts as a shape."""
+
 ONE_DRAW = torch.Size()
 """The sample shape of a single draw."""
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Generator, Tensor
-from torch.distributions import Distribution, constraints, register_kl
-from torch.types import _size
+from torch.distributions import (
+    Distribution,
+    constraints,
+    register_kl,  # pyright: ignore[reportUnknownVariableType]
+)
 
 from fewhot.core.records import Draw, Noise
 from fewhot.distributions.gates import ExactGate, Gate, bernoulli_kl
 from fewhot.distributions.gaussian import Gaussian, gaussian_kl
-from fewhot.distributions.noise import ONE_DRAW, float32_or_wider
+from fewhot.distributions.noise import ONE_DRAW, Shape, float32_or_wider
 
 Relaxation = Callable[[Tensor], Gate]
 """Builds the gate used in training from its logits, e.g. ``partial(BinaryConcreteGate, temperature=0.5)``."""
@@ -53,6 +56,9 @@ class SpikeSlab(Distribution):
         "scale": constraints.positive,
     }
     support = constraints.real  # type: ignore[override]
+    logits: Tensor
+    loc: Tensor
+    scale: Tensor
 
     def __init__(
         self,
@@ -63,11 +69,11 @@ class SpikeSlab(Distribution):
         validate_args: bool | None = None,
     ) -> None:
         wide = [float32_or_wider(parameter) for parameter in (logits, loc, scale)]
-        self.logits, self.loc, self.scale = torch.broadcast_tensors(*wide)
+        self.logits, self.loc, self.scale = _broadcast(*wide)
         self.relaxation = relaxation
         super().__init__(self.logits.shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: _size, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
         """Return the same law with its batch broadcast to ``batch_shape``."""
         new = copy(self) if _instance is None else _instance
         new.logits, new.loc, new.scale = (x.expand(batch_shape) for x in (self.logits, self.loc, self.scale))
@@ -115,22 +121,22 @@ class SpikeSlab(Distribution):
         gate = self._exact_gate
         return torch.where(value == 0, gate.log_off, gate.log_on + self.slab.log_prob(value))
 
-    def noise_like(self, sample_shape: _size = ONE_DRAW, generator: Generator | None = None) -> Noise:
+    def noise_like(self, sample_shape: Shape = ONE_DRAW, generator: Generator | None = None) -> Noise:
         """Draw the numbers a draw would use: ``gate`` uniform, ``slab`` standard normal."""
         gate = self._exact_gate.noise_like(sample_shape, generator)
         return {"gate": gate, "slab": self.slab.noise_like(sample_shape, generator)}
 
-    def draw(self, sample_shape: _size = ONE_DRAW, noise: Noise | None = None) -> Draw:
+    def draw(self, sample_shape: Shape = ONE_DRAW, noise: Noise | None = None) -> Draw:
         """Draw codes and their gates, with the gradients of the relaxation."""
         noise = self.noise_like(sample_shape) if noise is None else noise
         gate = self.gate.rsample(sample_shape, noise["gate"])
         return Draw(gate * self.slab.rsample(sample_shape, noise["slab"]), gate)
 
-    def rsample(self, sample_shape: _size = ONE_DRAW, noise: Noise | None = None) -> Tensor:
+    def rsample(self, sample_shape: Shape = ONE_DRAW, noise: Noise | None = None) -> Tensor:
         """Draw codes with the gradients of the relaxation."""
         return self.draw(sample_shape, noise).z
 
-    def sample(self, sample_shape: _size = ONE_DRAW, noise: Noise | None = None) -> Tensor:
+    def sample(self, sample_shape: Shape = ONE_DRAW, noise: Noise | None = None) -> Tensor:
         """Draw codes with exact gates and without gradient: units that are off are exactly zero."""
         noise = self.noise_like(sample_shape) if noise is None else noise
         gate = self._exact_gate.sample(sample_shape, noise["gate"])
@@ -139,6 +145,10 @@ class SpikeSlab(Distribution):
     @property
     def _exact_gate(self) -> Gate:
         return ExactGate(self.logits, validate_args=False)
+
+
+def _broadcast(*tensors: Tensor) -> Sequence[Tensor]:
+    return torch.broadcast_tensors(*tensors)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
 class SpikeSlabKL(NamedTuple):

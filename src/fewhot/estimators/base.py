@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sized
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -13,14 +14,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from fewhot.codes import Codes, encode, encode_values, score
-from fewhot.codes.encode import BATCH, Encoding
+from fewhot.codes.encoding import BATCH, Encoding
 from fewhot.core.checks import one_of, real_number, whole_number
 from fewhot.core.devices import PRECISIONS, matrix_precision, resolve_device, resolve_precision
 from fewhot.core.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import LIKELIHOODS
 from fewhot.core.seeding import derive_seed, resolve_seed, seeded, stream
-from fewhot.data import Dataset
+from fewhot.data import Dataset, as_matrix
 from fewhot.estimators.fingerprint import fingerprint
 from fewhot.estimators.recipes import Recipe
 from fewhot.estimators.validation import dataset_of
@@ -98,7 +99,8 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _train(self, data: Dataset, held_out: Dataset | None, *, goes_on: bool, one_pass: bool = False) -> Self:
         device = resolve_device(self.device)
-        seed = self.seed_ if goes_on else resolve_seed(self.random_state)
+        run, callbacks = self._callbacks()
+        seed = self.seed_ if goes_on else self._seed_for(run)
         train = data
         if held_out is None and not one_pass:
             train, held_out = self._split(data, seed)
@@ -106,8 +108,12 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         epoch = -(-train.n_rows // batch_size)
         n_steps = self._n_steps(epoch)
         module = self.module_ if goes_on else self._new_module(train, seed, n_steps)
+        for rows in (train, held_out):
+            if rows is not None:
+                self._check_support(module, rows.spec)
+        if run is not None:
+            module.to_config()  # refuses now what could not be saved at the end
         before = self.n_iter_ if goes_on else 0
-        run, callbacks = self._callbacks()
         settings = Settings(
             max_steps=before + (epoch if one_pass else n_steps),
             batch_size=batch_size,
@@ -127,8 +133,9 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             show_progress=bool(self.verbose),
             state=getattr(self, "_training_state", None) if goes_on else None,
             start=before,
+            records=self.history_ if goes_on else (),
         )
-        print_of = None if run is None else fingerprint(self, train, before)
+        print_of = None if run is None else fingerprint(self, train, held_out, seed=seed, start=before)
         self.history_ = trainer.fit(train.to(device), None if held_out is None else held_out.to(device), print_of)
         self.module_ = module
         self.seed_ = seed
@@ -164,6 +171,10 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return steps if self.max_steps is None else min(steps, self.max_steps)
 
     def _callbacks(self) -> tuple[RunFolder | None, list[Callback]]:
+        if not isinstance(self.callbacks, list | tuple | None):
+            raise InvalidParameterError(
+                f"callbacks is {self.callbacks!r}; it must be a list, such as [RunFolder(path)]."
+            )
         given = list(self.callbacks or [])
         runs = [item for item in given if isinstance(item, RunFolder)]
         if len(runs) > 1:
@@ -174,11 +185,13 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def transform(self, X: Any) -> Any:
         """Return the map code of each row: deterministic, exactly zero off the active set, (n, n_components)."""
-        return encode_values(self.module_, self._rows(X), self._encoding(), sparse=self._sparse_output)
+        data = self._rows(X)
+        return encode_values(self.module_, data, self._encoding(), sparse=self._sparse_output)
 
     def codes(self, X: Any) -> Codes:
         """Return codes with their variance, activity probabilities, bounds and, when refined, gaps."""
-        return encode(self.module_, self._rows(X), self._encoding(), sparse=self._sparse_output)
+        data = self._rows(X)
+        return encode(self.module_, data, self._encoding(), sparse=self._sparse_output)
 
     def inverse_transform(self, Z: Any) -> np.ndarray:
         """Return the decoder's mean of codes, dense (n, n_features); for rows as the model observes them."""
@@ -227,7 +240,8 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the evidence lower bound of each row in nats: exact gates, KL weight 1, float32, (n,)."""
-        return score(self.module_, self._rows(X), self._encoding())
+        data = self._rows(X)
+        return score(self.module_, data, self._encoding())
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean of `score_samples`."""
@@ -236,7 +250,8 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def log_likelihood(self, X: Any, n_draws: int = 100) -> np.ndarray:
         """Return the importance-weighted bound on log p(x) of each row, tighter with more draws, (n,)."""
         whole_number("n_draws", n_draws)
-        return score(self.module_, self._rows(X), self._encoding(), importance_draws=n_draws)
+        data = self._rows(X)
+        return score(self.module_, data, self._encoding(), importance_draws=n_draws)
 
     # ------------------------------------------------------------------------------------------------- storage
 
@@ -260,9 +275,17 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _rows(self, X: Any) -> Dataset:
         check_is_fitted(self)
         data = dataset_of(self, X, fitting=False)
-        self.module_.observation.check(data.spec)
-        self.module_.decoder.head.check(self.module_.observation.spec(data.spec))
+        self._check_support(self.module_, data.spec)
         return data.to(self._device)
+
+    def _check_support(self, module: LatentModel, spec: DataSpec) -> None:
+        module.observation.check(spec)
+        module.decoder.head.check(module.observation.spec(spec))
+
+    def _seed_for(self, run: RunFolder | None) -> int:
+        """Return the seed of a fresh fit; one without a random_state that resumes takes its folder's."""
+        known = run.seed if run is not None and self.random_state is None else None
+        return resolve_seed(self.random_state) if known is None else known
 
     def _encoding(self) -> Encoding:
         return Encoding(
@@ -305,7 +328,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if isinstance(self.likelihood, str) and not _is_auto(self.likelihood):
             LIKELIHOODS[self.likelihood]
         sizes = self._chosen("hidden_layer_sizes")
-        if isinstance(sizes, str) or not np.iterable(sizes) or not len(sizes):
+        if isinstance(sizes, str) or not np.iterable(sizes) or not isinstance(sizes, Sized) or not len(sizes):
             raise InvalidParameterError(
                 f"hidden_layer_sizes is {sizes!r}; it must be a sequence of whole numbers, such as (400,)."
             )
@@ -313,21 +336,27 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             whole_number("each of hidden_layer_sizes", size)
 
     def _check_codes(self, Z: Any) -> Any:
-        Z = Z.tocsr() if sp.issparse(Z) else np.asarray(Z)
-        if not sp.issparse(Z) and not np.issubdtype(Z.dtype, np.number):
-            raise InvalidTypeError(f"Codes must be numbers, and these are of type {Z.dtype}.")
-        if Z.ndim != 2 or Z.shape[1] != self.module_.latent.n_latent:
+        try:
+            Z = Z.tocsr() if sp.issparse(Z) else np.asarray(as_matrix(Z))
+        except ValueError as error:  # rows of different lengths
+            raise InvalidInputError(f"The codes are no matrix ({error}); give (n, n_components) numbers.") from error
+        if Z.dtype.kind not in "fiub":
+            raise InvalidTypeError(f"The codes are of type {Z.dtype}; inverse_transform takes real numbers.")
+        if Z.ndim != 2 or Z.shape[1] != self.module_.latent.n_latent or not Z.shape[0]:
             raise InvalidInputError(
                 f"Codes of shape {Z.shape} were given; inverse_transform takes (n, {self.module_.latent.n_latent}), "
                 f"as transform returns."
             )
         values = Z.data if sp.issparse(Z) else Z
-        if not np.isfinite(values).all():
-            raise InvalidInputError("The codes contain NaN or infinity; inverse_transform takes finite numbers.")
+        if not (np.abs(values) <= np.finfo(np.float32).max).all():
+            raise InvalidInputError(
+                "The codes contain NaN or infinity; inverse_transform takes finite float32 numbers."
+            )
         return Z
 
     def __getstate__(self) -> dict[str, Any]:
         state = copy.copy(super().__getstate__())
+        assert isinstance(state, dict)
         if "module_" in state:  # what others pickle can be read on a machine without this device
             state["module_"] = copy.deepcopy(state["module_"]).cpu()
         if "_training_state" in state:

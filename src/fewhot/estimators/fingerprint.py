@@ -9,30 +9,37 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator
+from torch import nn
 
+from fewhot.core.errors import NotSavableError
+from fewhot.core.parts import encode
 from fewhot.data import Dataset, DenseDataset, RaggedDataset
 
 _PASSIVE = ("callbacks", "verbose", "device", "compile", "random_state")
 _SAMPLED_ROWS = 4096
 
 
-def fingerprint(estimator: BaseEstimator, train: Dataset, start: int) -> dict[str, Any]:
+def fingerprint(
+    estimator: BaseEstimator, train: Dataset, held_out: Dataset | None, *, seed: int, start: int
+) -> dict[str, Any]:
     """Return what a run folder compares before it resumes."""
-    parameters = {name: _plain(v) for name, v in estimator.get_params(deep=False).items() if name not in _PASSIVE}
-    seed = estimator.random_state if isinstance(estimator.random_state, int) else None
+    given = estimator.get_params(deep=False)
+    parameters = {name: _plain(value) for name, value in given.items() if name not in _PASSIVE}
     return {
         "estimator": type(estimator).__name__,
-        "parameters": {**parameters, "random_state": seed},
-        "data": _digest(train),
+        "parameters": parameters,
+        "seed": seed,
+        "data": [_digest(rows) for rows in (train, held_out) if rows is not None],
         "start": start,
     }
 
 
 def _plain(value: Any) -> Any:
+    """Return an argument as JSON; a module that is not registered counts by its architecture."""
     try:
-        return json.loads(json.dumps(value))
-    except TypeError:
-        return type(value).__qualname__
+        return encode(value)
+    except NotSavableError:
+        return repr(value) if isinstance(value, nn.Module) else type(value).__qualname__
 
 
 def _digest(data: Dataset) -> str:

@@ -1,9 +1,8 @@
-"""Run folders on disk: config.json, model.safetensors, history.jsonl. Loading calls registered classes and nothing else."""
+"""Run folders on disk: config.json, model.safetensors, history.jsonl. Loading calls registered classes only."""
 
 from __future__ import annotations
 
 import json
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,12 @@ from fewhot.core.files import replacing_file, write_json
 from fewhot.core.parts import UserParts, decode, encode
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
+from fewhot.core.version import __version__
 from fewhot.training import history
+from fewhot.training.run_folder import CONFIG, CONFIG_FORMAT, refuse_foreign
 
-FORMAT = "fewhot-run"
 FORMAT_VERSION = 1
-CONFIG, WEIGHTS, HISTORY = "config.json", "model.safetensors", "history.jsonl"
+WEIGHTS, HISTORY = "model.safetensors", "history.jsonl"
 _UNSAVED = ("callbacks",)
 
 
@@ -30,13 +30,12 @@ def save(estimator: Any, path: Path) -> None:
     config = _config_of(estimator)  # raises before anything is written
     if path.exists() and not path.is_dir():
         raise RunFolderError(f"{path} is a file; choose a folder to save to.")
-    if path.is_dir() and any(path.iterdir()) and not ((path / CONFIG).exists() or (path / "checkpoints").is_dir()):
-        raise RunFolderError(f"{path} exists and is not a run folder; choose another folder, so that nothing is lost.")
+    refuse_foreign(path)
     tensors = {name: value.detach().cpu().contiguous() for name, value in estimator.module_.state_dict().items()}
     try:
         path.mkdir(parents=True, exist_ok=True)
         with replacing_file(path / WEIGHTS) as temporary:
-            save_file(tensors, temporary, metadata={"format": FORMAT})
+            save_file(tensors, temporary, metadata={"format": CONFIG_FORMAT})
         history.write(path / HISTORY, estimator.history_)
         write_json(path / CONFIG, config)
     except OSError as error:
@@ -80,10 +79,9 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
             estimator.feature_names_in_ = np.asarray(fitted["feature_names_in"], dtype=object)
     except FewhotError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RunFolderError(
-            f"{folder / CONFIG} is damaged ({type(error).__name__}: {error}); save the run again."
-        ) from error
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise RunFolderError(f"{folder / CONFIG} is damaged ({reason}); save the run again.") from error
     _load_weights(module, folder)
     estimator.module_ = module.to(resolve_device(device)).eval()
     return estimator
@@ -93,13 +91,14 @@ def _config_of(estimator: Any) -> dict[str, Any]:
     name = ESTIMATORS.name_of(type(estimator))
     if name is None:
         raise NotSavableError(
-            f"{type(estimator).__qualname__} is not a registered estimator; decorate it with ESTIMATORS.register('name')."
+            f"{type(estimator).__qualname__} is not a registered estimator; "
+            f"decorate it with ESTIMATORS.register('name')."
         )
     names = getattr(estimator, "feature_names_in_", None)
     return {
-        "format": FORMAT,
+        "format": CONFIG_FORMAT,
         "format_version": FORMAT_VERSION,
-        "fewhot_version": version("fewhot"),
+        "fewhot_version": __version__,
         "estimator": name,
         "parameters": _encode_parameters(estimator),
         "module": estimator.module_.to_config(),
@@ -136,13 +135,13 @@ def _read_config(folder: Path) -> dict[str, Any]:
         raise RunFolderError(f"{folder} is not a run folder: it has no {CONFIG}.") from error
     except (OSError, ValueError) as error:
         raise RunFolderError(f"{folder / CONFIG} cannot be read ({error}); save the run again.") from error
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
+    if not isinstance(config, dict) or config.get("format") != CONFIG_FORMAT:
         raise RunFolderError(f"{folder} is not a run folder of this library: its {CONFIG} is something else.")
     found = config.get("format_version")
     if not isinstance(found, int) or found > FORMAT_VERSION:
         raise RunFolderError(
-            f"{folder} was written by fewhot {config.get('fewhot_version')} in format {found}, and this version reads up "
-            f"to format {FORMAT_VERSION}; upgrade fewhot."
+            f"{folder} was written by fewhot {config.get('fewhot_version')} in format {found}, and this version reads "
+            f"up to format {FORMAT_VERSION}; upgrade fewhot."
         )
     return config
 

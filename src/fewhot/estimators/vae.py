@@ -110,6 +110,7 @@ class VAE(LatentEstimator):
             beta=self.beta,
             penalty=self.penalty,
             penalty_weight=self.penalty_weight,
+            n_steps=n_steps,
         )
 
     def _check_parameters(self) -> None:

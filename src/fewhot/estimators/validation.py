@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from fewhot.core.errors import InvalidInputError, InvalidTypeError
 from fewhot.data import Dataset, as_dataset, as_matrix
+from fewhot.data.recognise import ACCEPTED
 
 _DTYPES = [
     np.float64,
@@ -23,6 +24,11 @@ _REMEDIES = (
     ("contains infinity", "; remove or replace the infinite values first."),
     ("not compatible with arrays of bytes/strings", "; convert the text columns to numbers first."),
     ("could not convert string", "; convert the text columns to numbers first."),
+    ("Complex data", "; pass real numbers."),
+    ("inhomogeneous", "; give rows of equal length."),
+    ("features as input", "; pass the columns it was fitted on."),
+    ("Found array with dim", "; reshape X to (rows, columns)."),
+    ("while a minimum of", "; give at least one row and one column."),
 )
 
 
@@ -36,7 +42,7 @@ def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool) -> Dataset:
     except ValueError as error:
         raise InvalidInputError(_one_sentence(error)) from error
     except TypeError as error:
-        raise InvalidTypeError(_one_sentence(error)) from error
+        raise InvalidTypeError(f"{_one_sentence(error).rstrip('.')}; accepted are {ACCEPTED}.") from error
     return as_dataset(checked)
 
 
@@ -47,4 +53,4 @@ def _one_sentence(error: Exception) -> str:
         if mark in str(error):
             return first.rstrip(".:") + remedy
     advice = next((line for line in lines[1:] if line.startswith("Reshape your data")), "")
-    return f"{first.rstrip(':')}{': ' if advice else ''}{advice}"
+    return f"{first.rstrip('.:')}: {advice}" if advice else first

@@ -27,7 +27,8 @@ LEAST_DEFAULT_UNITS = 4
 class VSC(LatentEstimator):
     r"""Variational sparse coding: codes in which a few units are on, chosen anew for every row.
 
-    .. math:: \mathcal{L}(x) = \mathbb{E}_{q(z|x)}[\log p(x|z)] - \sum_j \big[\gamma_j\,G_j + B(\gamma_j\,\|\,\rho_j)\big]
+    .. math:: \mathcal{L}(x) = \mathbb{E}_{q(z|x)}[\log p(x|z)]
+        - \sum_j \big[\gamma_j\,G_j + B(\gamma_j\,\|\,\rho_j)\big]
 
     Parameters
     ----------
@@ -36,7 +37,8 @@ class VSC(LatentEstimator):
     alpha : float, default=None
         Fix the prior's on-rate of every unit, with a standard slab, and let the data decide how many units are on.
     density : float, default=None
-        Ask for this mean share of active units; the prior's rates and slabs are learned and a controller holds the share.
+        Ask for this mean share of active units; the prior's rates and slabs are learned and a controller holds the
+        share.
     l0 : float, default=None
         Ask for this mean number of active units. At most one of ``alpha``, ``density`` and ``l0`` may be given; none
         means ``density=0.05``, at least 4 units.

@@ -1,5 +1,6 @@
-"""What happens to rows before a network sees them: observation transforms (what the model is a density of) and
-feature transforms (what the encoder alone reads).
+"""What happens to rows before a network sees them.
+
+Observation transforms define what the model is a density of; feature transforms define what the encoder alone reads.
 """
 
 from fewhot.features.observations import AsIs, StochasticBinarise, UnitNorm

@@ -43,7 +43,7 @@ class UnitNorm(Observation):
 
     def spec(self, spec: DataSpec) -> DataSpec:
         """Describe unit-norm rows: within [-1, 1], no longer whole numbers."""
-        low, high = max(-1.0, min(spec.minimum, 0.0)), min(1.0, max(spec.maximum, 0.0))
+        low, high = -1.0 if spec.minimum < 0 else 0.0, 1.0 if spec.maximum > 0 else 0.0
         return replace(spec, minimum=low, maximum=high, integral=False, binary=False)
 
     def forward(self, x: Rows, noise: Tensor | None = None) -> Rows:
@@ -66,13 +66,13 @@ class StochasticBinarise(Observation):
         """Refuse anything but grey levels."""
         if not spec.unit_interval:
             raise InvalidInputError(
-                f"Stochastic binarisation needs values in [0, 1], and these lie in [{spec.minimum:g}, {spec.maximum:g}]; "
-                f"divide by the largest value first."
+                f"Stochastic binarisation needs values in [0, 1], and these lie in "
+                f"[{spec.minimum:g}, {spec.maximum:g}]; divide by the largest value first."
             )
 
     def spec(self, spec: DataSpec) -> DataSpec:
         """Describe the rows after the flips: zeros and ones."""
-        return replace(spec, integral=True, binary=True)
+        return replace(spec, minimum=0.0, maximum=1.0, integral=True, binary=True)
 
     def forward(self, x: Rows, noise: Tensor | None = None) -> Rows:
         """Return 1 where the threshold lies below the grey level."""

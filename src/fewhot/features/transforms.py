@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
+from fewhot.core.checks import one_of
 from fewhot.core.parts import Part
 from fewhot.core.records import ColumnMoments, Dense, Ragged, Rows
 from fewhot.core.registry import FEATURES
@@ -36,11 +38,18 @@ class Log1p(Features):
 
 @FEATURES.register("standardise")
 class Standardise(Features):
-    """Columns with mean 0 and deviation 1; sparse rows are scaled but not centred, so that zeros stay zeros."""
+    """Columns with mean 0 and deviation 1; with ``centre=False``, for sparse rows, zeros stay zeros.
 
-    def __init__(self, n_columns: int) -> None:
+    The same rows give the same features whether they come dense or sparse.
+    """
+
+    loc: Tensor
+    scale: Tensor
+
+    def __init__(self, n_columns: int, centre: bool = True) -> None:
         super().__init__()
         self.n_columns = n_columns
+        self.centre = one_of("centre", centre, (True, False))
         self.register_buffer("loc", torch.zeros(n_columns))
         self.register_buffer("scale", torch.ones(n_columns))
 
@@ -51,6 +60,7 @@ class Standardise(Features):
 
     def forward(self, x: Rows) -> Rows:
         """Return the scaled rows."""
-        if isinstance(x, Ragged):
+        if isinstance(x, Ragged) and not self.centre:
             return x._replace(values=x.values / self.scale[x.indices])
-        return Dense((x.x - self.loc) / self.scale)
+        rows = x.dense() - self.loc if self.centre else x.dense()
+        return Dense(rows / self.scale)

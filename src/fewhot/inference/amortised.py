@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from torch import nn
-
 from fewhot.core.parts import Configurable
 from fewhot.core.records import Batch, Knobs, Noise, Params, Terms
 from fewhot.core.registry import INFERENCES
-from fewhot.inference.phases import Phase
+from fewhot.inference.phases import Model, Phase
 
 
 @INFERENCES.register("amortised")
 class Amortised(Configurable):
     r"""Joint ascent of :math:`\mathcal{L}(x; \theta, \psi_\phi(x))` in :math:`\theta` and :math:`\phi`."""
 
-    def phases(self, model: nn.Module) -> list[Phase]:
+    def phases(self, model: Model) -> list[Phase]:
         """Return the single phase."""
 
         def loss(batch: Batch, knobs: Knobs, noise: Noise, memo: Params) -> Terms:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
 
-from fewhot.core.records import Batch, Knobs, Noise, Params
+from fewhot.core.records import Batch, Knobs, Noise, Params, Pass
 from fewhot.inference.phases import Model
 
 EXACT = Knobs(gates="exact")
@@ -22,13 +22,7 @@ def exact_bound(model: Model, batch: Batch, bank: Sequence[Noise], psi: Params |
 
     The same noise serves every row, so that a row's number depends neither on its neighbours nor on the batch size.
     """
-    total: Tensor | float = 0.0
-    for noise in bank:
-        seen = model.observe(batch, noise)
-        local = model.psi(seen) if psi is None else psi
-        total = total + model.bound(model.run(local, seen, EXACT, noise))
-    assert isinstance(total, Tensor)
-    return total / len(bank)
+    return torch.stack([model.bound(result) for result in _passes(model, batch, bank, psi)]).mean(0)
 
 
 @torch.no_grad()
@@ -44,3 +38,13 @@ def importance_bound(model: Model, batch: Batch, bank: Sequence[Noise], psi: Par
     local = model.psi(seen) if psi is None else psi
     weights = torch.stack([model.log_weight(model.run(local, seen, EXACT, noise)) for noise in bank])
     return torch.logsumexp(weights, dim=0) - math.log(len(bank))
+
+
+def _passes(model: Model, batch: Batch, bank: Sequence[Noise], psi: Params | None) -> Iterator[Pass]:
+    """Run once for each draw; rows are encoded again only where the observation itself is random."""
+    amortised = psi is None
+    for noise in bank:
+        seen = model.observe(batch, noise)
+        if psi is None or (amortised and "observation" in noise):
+            psi = model.psi(seen)
+        yield model.run(psi, seen, EXACT, noise)

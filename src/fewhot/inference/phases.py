@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -13,11 +13,26 @@ from torch.distributions import Distribution
 from fewhot.core.records import Batch, Knobs, Noise, Params, Pass, Terms
 
 
+class Refinable(Protocol):
+    """What inference procedures need of a latent family."""
+
+    @property
+    def refinable(self) -> Sequence[str]:
+        """The entries of psi that refinement may move."""
+        ...
+
+
 class Model(Protocol):
     """What inference procedures need of a model."""
 
     @property
-    def latent(self) -> nn.Module: ...  # noqa: D102
+    def latent(self) -> Refinable:
+        """The latent family."""
+        ...
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """Return everything that can be trained."""
+        ...
 
     def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         """Return the random numbers of one pass."""

@@ -28,8 +28,8 @@ class CodeSummary(NamedTuple):
 class Latent(Part):
     """A family of posteriors q(z | psi).
 
-    A subclass defines `psi`, `posterior`, `noise`, `draw` and `summary`. `divergence` uses the closed form where torch's
-    registry has one and a one-draw estimate where it has none, so a family works before its algebra is done.
+    A subclass defines `psi`, `posterior`, `noise`, `draw` and `summary`. `divergence` uses the closed form where
+    torch's registry has one and a one-draw estimate where it has none, so a family works before its algebra is done.
     """
 
     n_latent: int

@@ -22,7 +22,7 @@ _LOG_RATE_RANGE = (-14.0, -1e-6)
 
 @LATENTS.register("spike-slab")
 class SpikeSlabLatent(Latent):
-    r""":math:`q(z|x) = \prod_j \gamma_j \mathcal{N}(\mu_j,\sigma_j^2) + (1-\gamma_j)\,\delta_0`, all from one linear head.
+    r""":math:`q(z|x) = \prod_j \gamma_j \mathcal{N}(\mu_j,\sigma_j^2) + (1-\gamma_j)\,\delta_0`, from one linear head.
 
     Parameters
     ----------

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 USED_SHARE = 0.005
 ALWAYS_ON_SHARE = 0.5
@@ -61,7 +60,7 @@ def activity(codes: Any) -> Activity:
     >>> activity(np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])).effective
     2.0
     """
-    hot = sp.csr_array(codes) != 0
+    hot = _non_zeros(codes)
     n_rows = hot.shape[0]
     share = np.asarray(hot.sum(axis=0)).ravel() / n_rows
     total = share.sum()
@@ -74,3 +73,7 @@ def activity(codes: Any) -> Activity:
         effective=float(np.exp(-(portions * np.log(portions)).sum())) if total else 0.0,
         empty_rows=float((np.asarray(hot.sum(axis=1)).ravel() == 0).mean()),
     )
+
+
+def _non_zeros(codes: Any) -> Any:
+    return codes.tocsr() != 0 if hasattr(codes, "tocsr") else np.asarray(codes) != 0

@@ -12,6 +12,7 @@ from fewhot.core.errors import InvalidParameterError
 from fewhot.core.parts import Part
 from fewhot.core.records import DataSpec, Dense
 from fewhot.core.registry import BODIES, LIKELIHOODS, OBSERVATIONS
+from fewhot.core.schedules import Cosine
 from fewhot.features.observations import Observation
 from fewhot.features.transforms import Features, Identity, Log1p, Standardise
 from fewhot.likelihoods.base import Likelihood
@@ -31,7 +32,8 @@ def likelihood_for(spec: DataSpec, choice: str | Likelihood = "auto") -> Likelih
         likelihood = LIKELIHOODS[_natural_likelihood(spec) if choice == "auto" else choice](spec.n_columns)
     else:
         raise InvalidParameterError(
-            f"likelihood is {choice!r}; it must be 'auto', a likelihood's name ({', '.join(LIKELIHOODS)}) or a Likelihood."
+            f"likelihood is {choice!r}; it must be 'auto', a likelihood's name ({', '.join(LIKELIHOODS)}) or a "
+            f"Likelihood."
         )
     if likelihood.n_columns != spec.n_columns:
         raise InvalidParameterError(
@@ -65,11 +67,16 @@ def encoder_for(
     return Encoder(features_for(spec), BODIES[choice](spec.n_columns, hidden_layer_sizes, activation))
 
 
+def rate_decay(n_steps: int) -> Cosine:
+    """Return the learning rate's factor: 1, then half a cosine down to 0.1 over the last two fifths of the steps."""
+    return Cosine(1.0, 0.1, max(1, int(0.4 * n_steps)), begin=int(0.6 * n_steps))
+
+
 def features_for(spec: DataSpec) -> Features:
     """Return what an encoder should read of such rows."""
     if spec.unit_interval:
         return Identity()
-    return Log1p() if spec.counts else Standardise(spec.n_columns)
+    return Log1p() if spec.counts else Standardise(spec.n_columns, centre=not spec.sparse)
 
 
 def _natural_likelihood(spec: DataSpec) -> str:
@@ -85,9 +92,11 @@ def _user_body(module: nn.Module, n_columns: int) -> Part:
     try:
         with torch.no_grad():
             out = body(Dense(torch.zeros(2, n_columns)) if isinstance(body, Part) else torch.zeros(2, n_columns))
-    except (RuntimeError, TypeError, ValueError) as error:
+    except Exception as error:  # whatever a user's own code raises
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise InvalidParameterError(
-            f"The encoder could not read rows of {n_columns} columns ({error}); it must map (B, {n_columns}) to (B, H)."
+            f"The encoder could not read rows of {n_columns} columns ({reason}); "
+            f"it must map (B, {n_columns}) to (B, H)."
         ) from error
     body.train(training)
     if not isinstance(out, torch.Tensor) or out.ndim != 2 or out.shape[0] != 2:

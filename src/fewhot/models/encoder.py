@@ -22,7 +22,7 @@ class Encoder(Part):
     @property
     def n_out(self) -> int:
         """Width of the vectors."""
-        return self.body.n_out
+        return self.body.n_out  # pyright: ignore[reportReturnType]
 
     def fit(self, moments: ColumnMoments) -> None:
         """Fit the features on the training rows."""

@@ -12,7 +12,7 @@ from fewhot.inference import Amortised
 from fewhot.latents import GaussianLatent
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models.decoder import Decoder
-from fewhot.models.defaults import encoder_for, likelihood_for, observation_for
+from fewhot.models.defaults import encoder_for, likelihood_for, observation_for, rate_decay
 from fewhot.models.latent_model import LatentModel
 from fewhot.objectives import KL, ActivationNorm, Objective, Reconstruction
 from fewhot.priors import StandardPrior
@@ -30,11 +30,12 @@ def vae(
     beta: float = 1.0,
     penalty: str | None = None,
     penalty_weight: float = 0.01,
+    n_steps: int = 20_000,
 ) -> LatentModel:
-    r"""Gaussian codes under a standard prior; ``beta`` weighs the divergence, ``penalty`` adds a norm of the activations.
+    r"""Gaussian codes under a standard prior; ``beta`` weighs the divergence, ``penalty`` adds an activation norm.
 
-    .. math:: \mathcal{L}(x) = \mathbb{E}_{q(z|x)}[\log p(x|z)] - \beta\,\mathrm{KL}\big(q(z|x)\,\|\,\mathcal{N}(0, I)\big)
-        - \omega\,R(\mu, \sigma)
+    .. math:: \mathcal{L}(x) = \mathbb{E}_{q(z|x)}[\log p(x|z)]
+        - \beta\,\mathrm{KL}\big(q(z|x)\,\|\,\mathcal{N}(0, I)\big) - \omega\,R(\mu, \sigma)
     """
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
@@ -48,4 +49,5 @@ def vae(
         decoder=Decoder(n_latent, list(hidden_layer_sizes)[::-1], likelihood_for(seen, likelihood)),
         objective=Objective([Reconstruction(), KL(weight=beta), *penalties]),
         inference=Amortised(),
+        schedules={"learning_rate": rate_decay(n_steps)},
     )

@@ -14,12 +14,12 @@ from fewhot.latents import BinaryConcrete, SharpSigmoid, SpikeSlabLatent
 from fewhot.latents.relaxations import Relaxation
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models.decoder import Decoder
-from fewhot.models.defaults import encoder_for, likelihood_for, observation_for
+from fewhot.models.defaults import encoder_for, likelihood_for, observation_for, rate_decay
 from fewhot.models.latent_model import LatentModel
 from fewhot.objectives import KL, Dial, Objective, Reconstruction
 from fewhot.priors import SpikeSlabPrior
 
-WARM_UP_SHARE = 0.3
+WARM_UP_SHARE = 0.2
 FREEZE_SHARE = 0.8
 
 
@@ -39,10 +39,12 @@ def vsc(
 ) -> LatentModel:
     r"""Codes that are exactly zero off a set chosen anew for every row.
 
-    .. math:: \mathcal{L}(x) = \mathbb{E}_{q(z|x)}[\log p(x|z)] - \sum_j \big[\gamma_j\,G_j + B(\gamma_j\,\|\,\rho_j)\big]
+    .. math:: \mathcal{L}(x) = \mathbb{E}_{q(z|x)}[\log p(x|z)]
+        - \sum_j \big[\gamma_j\,G_j + B(\gamma_j\,\|\,\rho_j)\big]
 
-    with :math:`G_j` the divergence of unit j's slab and :math:`B` that of its gate. ``alpha`` fixes every :math:`\rho_j`
-    and a standard slab; ``l0`` learns the prior's rates and slabs and holds the mean number of active units by a dial.
+    with :math:`G_j` the divergence of unit j's slab and :math:`B` that of its gate. ``alpha`` fixes every
+    :math:`\rho_j` and a standard slab; ``l0`` learns the prior's rates and slabs and holds the mean number of active
+    units by a dial.
     ``faithful`` trains as first published: :math:`\log\gamma = -\mathrm{ReLU}(-v)`, a soft sharp sigmoid from 50 to 200
     and no warm-up.
     """
@@ -51,7 +53,7 @@ def vsc(
     body = encoder_for(seen, hidden_layer_sizes, encoder)
     dial = [] if l0 is None else [Dial(n_latent, l0, usage_cap(l0, n_latent), freeze_at=int(FREEZE_SHARE * n_steps))]
     rate = alpha if alpha is not None else (l0 or 1) / n_latent
-    relaxation: Relaxation = SharpSigmoid(50.0, "soft") if faithful else BinaryConcrete(0.5, "straight-through")
+    relaxation: Relaxation = SharpSigmoid(50.0, "soft") if faithful else BinaryConcrete(0.75, "straight-through")
     return LatentModel(
         observation=observed,
         encoder=body,
@@ -73,4 +75,5 @@ def usage_cap(l0: float, n_latent: int) -> float:
 def _schedules(n_steps: int, faithful: bool) -> Mapping[str, Schedule]:
     if faithful:
         return {"sharpness": Linear(50.0, 200.0, n_steps)}
-    return {"kl_weight": Linear(0.0, 1.0, max(1, int(WARM_UP_SHARE * n_steps)))}
+    warm_up = Linear(0.0, 1.0, max(1, int(WARM_UP_SHARE * n_steps)))
+    return {"kl_weight": warm_up, "learning_rate": rate_decay(n_steps)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from torch import Tensor, nn
 
@@ -30,11 +31,7 @@ class MLP(Part):
         self.hidden_layer_sizes = list(hidden_layer_sizes)
         self.activation = activation
         sizes = [n_in, *self.hidden_layer_sizes]
-        layers = [
-            module
-            for a, b in zip(sizes[:-1], sizes[1:], strict=True)
-            for module in (nn.Linear(a, b), activation_named(activation))
-        ]
+        layers = [module for a, b in pairwise(sizes) for module in (nn.Linear(a, b), activation_named(activation))]
         self.layers = nn.Sequential(*layers)
         self.n_out = sizes[-1]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from fewhot.core.checks import real_number, whole_number
 from fewhot.core.records import Knobs, Params, Pass, Terms
@@ -24,20 +25,22 @@ _SHORT_RUN = 4000  # shorter runs move their prices faster in proportion
 class Dial(Term):
     r"""Hold the mean number of active units at ``l0``, and the share of rows that any one unit serves below ``cap``.
 
-    .. math:: (\lambda + \rho\,e) \sum_j \bar\gamma_j + \sum_j \nu_j\,\bar\gamma_j
+    .. math:: (\lambda + \rho\,e) \sum_j \bar\gamma_j + \sum_j \nu_j\,\overline{\zeta(\ell_j)}
         + \kappa \sum_j \overline{\gamma_j(1-\gamma_j)},\qquad e = \Big(\sum_j \bar\gamma_j - t\Big) / t
 
     with bars for batch means of unit j's on-probability: an augmented Lagrangian whose prices move every step.
 
-    - :math:`\lambda` integrates the relative error :math:`e` of the expected number of units; :math:`\rho e` acts at once.
-    - :math:`\nu_j \ge 0` rises while unit j serves more than ``cap``.
+    - :math:`\lambda` integrates the relative error :math:`e` of the expected number of units; :math:`\rho e` acts at
+      once.
+    - :math:`\nu_j \ge 0` rises while unit j serves more than ``cap``. It presses on the softplus :math:`\zeta` of the
+      logit, not on the probability, whose gradient is gone where a unit is always on.
     - :math:`\kappa \ge 0`, the price of doubt, rises while the expected number exceeds the *count* of units with
       on-probability above one half, which is what `transform` returns: many units that are each on with a small
       probability cost the bound nothing and would make the two differ several-fold.
     - The target :math:`t` takes up the small difference that remains.
 
-    Everything stops at ``freeze_at``, so that the last steps train one fixed objective. The constraints are no part of the
-    bound.
+    Everything stops at ``freeze_at``, so that the last steps train one fixed objective. The constraints are no part of
+    the bound.
 
     Parameters
     ----------
@@ -50,6 +53,11 @@ class Dial(Term):
     freeze_at
         The step from which prices and target stay.
     """
+
+    price: Tensor
+    unit_prices: Tensor
+    doubt_price: Tensor
+    target: Tensor
 
     def __init__(self, n_latent: int, l0: float, cap: float, freeze_at: int) -> None:
         super().__init__()
@@ -71,9 +79,10 @@ class Dial(Term):
         usage = on.mean(0)  # (K,)
         expected = usage.detach().sum()
         error = ((expected - self.target) / self.target).clamp(-1.0, 1.0)
-        price = self.price + _FORCE * error + self.unit_prices  # (K,)
+        crowding = F.softplus(result.q.logits).flatten(0, -2).mean(0)  # (K,)
         doubt = (on * (1 - on)).sum(-1).mean()
-        cost = (price * usage).sum() + self.doubt_price * doubt
+        price = self.price + _FORCE * error
+        cost = price * usage.sum() + (self.unit_prices * crowding).sum() + self.doubt_price * doubt
         signals = {
             "dial_error": error,
             "dial_expected": expected,

@@ -23,17 +23,22 @@ class SpikeSlabPrior(Prior):
     n_latent
         Number of units.
     rate
-        The on-rate :math:`\rho_j` of every unit, to begin with or for good; 1 makes every unit always on.
+        The on-rate :math:`\rho_j` of every unit, to begin with or for good; 1 makes every unit as sure to be on as a
+        posterior can be: a surer prior would make every divergence infinite.
     learned
         Whether each unit's rate and slab are parameters. The bound stays a bound: the prior does not see the row.
     """
+
+    logits: Tensor
+    loc: Tensor
+    logvar: Tensor
 
     def __init__(self, n_latent: int, rate: float, learned: bool = False) -> None:
         super().__init__()
         self.n_latent = n_latent
         self.rate = real_number("rate", rate, low=0, high=1, open_low=True)
         self.learned = learned
-        logit = math.inf if rate == 1 else math.log(rate / (1 - rate))
+        logit = min(math.inf if rate == 1 else math.log(rate / (1 - rate)), LOGIT_RANGE[1])
         for name, value in (("logits", logit), ("loc", 0.0), ("logvar", 0.0)):
             start = torch.full((n_latent,), value)
             if learned:

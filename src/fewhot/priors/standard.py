@@ -14,6 +14,9 @@ from fewhot.priors.base import PosteriorOf, Prior
 class StandardPrior(Prior):
     r""":math:`p(z) = \mathcal{N}(0, I)`."""
 
+    loc: Tensor
+    scale: Tensor
+
     def __init__(self, n_latent: int) -> None:
         super().__init__()
         self.n_latent = n_latent

@@ -25,8 +25,11 @@ class Callback:
 
 
 class _Function(Callback):
-    def __init__(self, function: Callable[[Record], bool | None]) -> None:
-        self.on_evaluation = function
+    def __init__(self, function: Callable[[Record], Any]) -> None:
+        self.function = function
+
+    def on_evaluation(self, record: Record) -> bool | None:
+        return self.function(record)
 
 
 def as_callback(candidate: Any) -> Callback:
@@ -36,5 +39,6 @@ def as_callback(candidate: Any) -> Callback:
     if callable(candidate):
         return _Function(candidate)
     raise InvalidParameterError(
-        f"callbacks holds {candidate!r}; each must be a fewhot.Callback, a fewhot.RunFolder or a function of the record."
+        f"callbacks holds {candidate!r}; each must be a fewhot.Callback, a fewhot.RunFolder or a function of the "
+        f"record."
     )

@@ -18,7 +18,7 @@ CHOICES = ("auto", True, False, "graph")
 WARM_UPS = 3
 MOST_GRAPHS = 16
 COMPILE_FROM_STEPS = 10_000
-"""With ``compile="auto"``, shorter runs are captured without compiling first: compiling would take longer than it saves."""
+"""With ``compile="auto"``, shorter runs are captured without compiling: that would take longer than it saves."""
 
 
 class Runner:
@@ -37,14 +37,9 @@ class Runner:
         self.why_eager = self._why_not(compile)
         self._graphs: dict[tuple[int, int], _Graph] = {}
         wants_compile = compile is True or (compile == "auto" and step.settings.max_steps >= COMPILE_FROM_STEPS)
-        if self.capturing and wants_compile:
-            step.losses = [torch.compile(loss, dynamic=False, fullgraph=True) for loss in step.losses]
-            self._compiled = True
-        elif compile is True and step.device.type == "cpu":
-            step.losses = [torch.compile(loss, dynamic=False) for loss in step.losses]
-            self._compiled = True
-        else:
-            self._compiled = False
+        self._compiled = (self.capturing and wants_compile) or (compile is True and step.device.type == "cpu")
+        if self._compiled:
+            step.compile(fullgraph=self.capturing)
 
     def __call__(self, index: Tensor, width: int) -> None:
         """Take one step on the rows at ``index``."""

@@ -13,7 +13,7 @@ from fewhot.models.latent_model import LatentModel
 
 MOST_ROWS = 2048
 DRAWS = 4
-_BATCH = 1024
+_BATCH = 2048
 _DENSE_UNIT_VARIANCE = 0.01
 
 

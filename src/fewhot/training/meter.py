@@ -12,8 +12,9 @@ GRADIENT = "gradient"
 
 def scalars(terms: Terms) -> Params:
     """Reduce terms to one scalar a name: the bound, the loss, and each term's batch mean."""
-    means = {name: value.mean() for name, value in terms.per_example.items()}
-    return {"bound": terms.bound.mean(), "loss": terms.loss, **means, **terms.per_batch}
+    means = {name: value.detach().mean() for name, value in terms.per_example.items()}
+    per_batch = {name: value.detach() for name, value in terms.per_batch.items()}
+    return {"bound": terms.bound.detach().mean(), "loss": terms.loss.detach(), **means, **per_batch}
 
 
 class Halt:
@@ -39,12 +40,14 @@ class Meter:
         self.names: list[str] = []
         self._allocate([])
 
-    @torch.no_grad()
-    def add(self, values: Params, gradient_norm: Tensor, step: Tensor) -> None:
-        """Take in one step. After the first value that is not finite nothing is recorded any more."""
+    def name_terms(self, values: Params) -> None:
+        """Learn the names at the first step."""
         if not self.names:
             self._allocate([*values, GRADIENT])
-        row = torch.stack([*(value.detach().float() for value in values.values()), gradient_norm])
+
+    def add(self, values: Params, gradient_norm: Tensor, step: Tensor) -> None:
+        """Take in one step. After the first value that is not finite nothing is recorded any more."""
+        row = torch.stack([*values.values(), gradient_norm])
         finite = torch.isfinite(row)
         self.bad |= ~finite & (self.halt.raised == 0)
         self.halt.update(finite.all(), step)

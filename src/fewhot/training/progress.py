@@ -46,7 +46,8 @@ class ProgressView:
             self._line_at = now
             left = (self.max_steps - step) / max(rate, 1e-9)
             self.console.print(
-                f"step {step:,} of {self.max_steps:,}, {rate:,.0f} steps/s, {left:.0f} s left; {describe(self._record)}",
+                f"step {step:,} of {self.max_steps:,}, {rate:,.0f} steps/s, {left:.0f} s left; "
+                f"{describe(self._record)}",
                 soft_wrap=True,
             )
 

@@ -28,6 +28,10 @@ log = logging.getLogger("fewhot")
 KEPT = 2
 _FORMAT = 1
 _TENSORS, _META, _RUN = "state.safetensors", "state.json", "run.json"
+_OUR_OWN = {".lock", "checkpoints"}
+
+CONFIG, CONFIG_FORMAT = "config.json", "fewhot-run"
+"""The file that says what a finished run is, and the format it names."""
 
 State = tuple[dict[str, Tensor], dict[str, Any]]
 """The tensors and the JSON-able facts of a checkpoint."""
@@ -53,7 +57,7 @@ class RunFolder:
     """
 
     path: str | Path
-    checkpoint_steps: int | None = 1000
+    checkpoint_steps: int | None = None
     checkpoint_seconds: float | None = 60.0
     resume: str | bool = "auto"
     _lock: IO[str] | None = field(default=None, init=False, repr=False)
@@ -68,6 +72,7 @@ class RunFolder:
         """Take the folder for one run and return the state to resume from, if there is one."""
         self._check_arguments()
         root = Path(self.path)
+        refuse_foreign(root)
         self._make_and_lock(root)
         found = self._checkpoints()
         if not found:
@@ -79,6 +84,14 @@ class RunFolder:
             raise RunFolderError(f"{root} already holds a run; choose another folder, delete it or use resume='auto'.")
         self._check_same_run(root, fingerprint)
         return self._newest_readable(found)
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of the run in this folder; None while there is none."""
+        try:
+            return int(json.loads((Path(self.path) / "checkpoints" / _RUN).read_text(encoding="utf-8"))["seed"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
 
     def due(self, step: int) -> bool:
         """Say whether a checkpoint should be written after this step."""
@@ -127,6 +140,8 @@ class RunFolder:
             real_number("checkpoint_seconds", self.checkpoint_seconds, low=0)
 
     def _make_and_lock(self, root: Path) -> None:
+        if self._lock is not None:
+            raise RunFolderError(f"{root} is in use by another fit; choose another folder.")
         try:
             (root / "checkpoints").mkdir(parents=True, exist_ok=True)
             self._lock = (root / ".lock").open("w")
@@ -140,8 +155,8 @@ class RunFolder:
             except OSError as error:
                 self.close()
                 raise RunFolderError(f"{root} is in use by another fit; choose another folder.") from error
-        for unfinished in (root / "checkpoints").glob(".*.part"):
-            shutil.rmtree(unfinished, ignore_errors=True)
+        for unfinished in (*root.glob(".*.part"), *(root / "checkpoints").glob(".*.part")):
+            shutil.rmtree(unfinished) if unfinished.is_dir() else unfinished.unlink()
         self._written_at = time.monotonic()
 
     def _check_same_run(self, root: Path, fingerprint: dict[str, Any]) -> None:
@@ -166,8 +181,23 @@ class RunFolder:
                 return load_file(folder / _TENSORS), meta
             except (OSError, ValueError, SafetensorError) as error:
                 log.warning("The checkpoint %s is damaged (%s) and is left aside.", folder, error)
+                folder.rename(folder.with_name(f"damaged-{folder.name}-{time.time_ns()}"))
         self.close()
         raise RunFolderError(f"No checkpoint in {self.path} can be read; delete the folder to begin again.")
+
+
+def refuse_foreign(root: Path) -> None:
+    """Refuse a folder with files in it that no run of this library wrote, so that nothing is lost."""
+    if not root.is_dir() or not {item.name for item in root.iterdir()} - _OUR_OWN:
+        return
+    if (root / "checkpoints" / _RUN).exists():
+        return
+    try:
+        config = json.loads((root / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        config = None
+    if not isinstance(config, dict) or config.get("format") != CONFIG_FORMAT:
+        raise RunFolderError(f"{root} exists and is not a run folder; choose another folder, so that nothing is lost.")
 
 
 def _step_of(folder: Path) -> int:

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from fewhot.core.devices import matrix_precision
-from fewhot.core.records import Batch, Knobs, Noise, Params
+from fewhot.core.records import Batch, Noise, Params
 from fewhot.inference.phases import Phase
 from fewhot.models.latent_model import LatentModel
 from fewhot.training.meter import Halt, Meter, scalars
 from fewhot.training.settings import Settings
 
-PhaseLoss = Callable[[Batch, Knobs, Noise, Params], tuple[Tensor, Params, Params]]
+PhaseLoss = Callable[[Batch, Tensor, Noise, Params], tuple[Tensor, Params, Params]]
+Bookkeeping = Callable[[int, Params, Tensor, Params], None]
 Reduce = Callable[[list[Tensor]], None]
 
 _NORM_MEMORY = 0.98
-_NORM_BURN_IN = 50
+_SMALLEST_NORM = 1e-30
 
 
 class TrainStep:
-    """Everything a step reads or changes is here, registered and saved: model, optimisers, knobs, noise, meter.
+    """Everything a step reads or changes is here, registered and saved: model, optimisers, knobs, noise, meters.
 
     A step reads nothing on the host and branches on no tensor's value. A value that is not finite stops all later
-    updates (Adam skips them on the device) until the host looks.
+    updates (Adam skips them on the device) until the host looks. Losses and bookkeeping are functions of tensors, so
+    that `compile` can fuse each of them.
     """
 
     def __init__(
@@ -42,53 +45,75 @@ class TrainStep:
         self.device = device
         self.noise = noise
         self.phases = model.inference.phases(model)
-        self.losses: list[PhaseLoss] = [_reduced(phase) for phase in self.phases]
         self.step = torch.zeros((), dtype=torch.int64, device=device)
         self.halt = Halt(device)
         self.meters = [Meter(self.halt, f"{p.name}/" if len(self.phases) > 1 else "") for p in self.phases]
         self.rates = [torch.zeros((), device=device) for _ in self.phases]
-        self.norms = [torch.zeros((), device=device) for _ in self.phases]
+        self.norms = [torch.zeros((), device=device) for _ in self.phases]  # running means; 0 before the first
+        self.scales = [torch.ones((), device=device) for _ in self.phases]
         self.optimisers = [self._optimiser(i) for i in range(len(self.phases))]
         self._reduce = reduce_gradients
+        self.losses: list[PhaseLoss] = []
+        self.bookkeeping: Bookkeeping = self._bookkeep
+        self.forget_compiled()
 
     def __call__(self, batch: Batch) -> None:
         """Take one step on a batch."""
-        knobs = self.model.knobs(self.step)
         memo: Params = {}
         for i, phase in enumerate(self.phases):
             with matrix_precision(self.settings.precision, self.device):
                 noise = phase.noise(batch.x.n_rows, self.noise)
-                loss, measured, signals = self.losses[i](batch, knobs, noise, memo)
+                loss, measured, signals = self.losses[i](batch, self.step, noise, memo)
             self.optimisers[i].zero_grad(set_to_none=True)
             loss.backward(inputs=list(phase.parameters))
             gradients = [p.grad for p in phase.parameters if p.grad is not None]
             if self._reduce is not None:
                 self._reduce(gradients)
-            norm = torch.nn.utils.get_total_norm(gradients)
-            self.meters[i].add(measured, norm, self.step)
-            self._update(i, norm, knobs)
-            self.model.objective.update(signals, self.step)
+            self.meters[i].name_terms(measured)
+            self.bookkeeping(i, measured, torch.nn.utils.get_total_norm(gradients), signals)
+            self.optimisers[i].step()
         self.step += 1
 
+    def compile(self, **options: Any) -> None:
+        """Compile the losses and the bookkeeping; ``options`` are those of `torch.compile`."""
+        self.losses = [torch.compile(loss, dynamic=False, **options) for loss in self.losses]
+        self.bookkeeping = torch.compile(self._bookkeep, dynamic=False, **options)
+
     def forget_compiled(self) -> None:
-        """Go back to the losses as they are written."""
-        self.losses = [_reduced(phase) for phase in self.phases]
+        """Go back to the functions as they are written."""
+        self.losses = [self._loss(phase) for phase in self.phases]
+        self.bookkeeping = self._bookkeep
+
+    def _loss(self, phase: Phase) -> PhaseLoss:
+        def loss(batch: Batch, step: Tensor, noise: Noise, memo: Params) -> tuple[Tensor, Params, Params]:
+            terms = phase.loss(batch, self.model.knobs(step), noise, memo)
+            return terms.loss, scalars(terms), terms.signals
+
+        return loss
 
     @torch.no_grad()
-    def _update(self, i: int, norm: Tensor, knobs: Knobs) -> None:
-        limit = torch.where(self.step < _NORM_BURN_IN, torch.inf, self.settings.clip_factor * self.norms[i])
-        scale = (norm / limit).clamp(min=1.0)
-        self.norms[i].lerp_(torch.minimum(norm, limit).nan_to_num(0.0, 0.0, 0.0), 1 - _NORM_MEMORY)
+    def _bookkeep(self, i: int, measured: Params, norm: Tensor, signals: Params) -> None:
+        """Meter the terms, bound the gradient by a multiple of its running norm, set the rate, move the controllers."""
+        self.meters[i].add(measured, norm, self.step)
+        mean = self.norms[i]
+        limit = torch.where(mean > 0, self.settings.clip_factor * mean, norm).clamp(min=_SMALLEST_NORM)
+        self.scales[i].copy_((norm / limit).clamp(min=1.0))
+        mean.copy_(torch.where(mean > 0, torch.lerp(mean, torch.minimum(norm, limit), 1 - _NORM_MEMORY), norm))
         rate = self.settings.learning_rate * self.phases[i].optimiser.relative_rate
-        self.rates[i].fill_(rate).mul_(knobs.get("learning_rate", 1.0))
-        optimiser = self.optimisers[i]
-        optimiser.grad_scale = scale  # fused Adam divides by it: clipping without another pass over the gradients
-        optimiser.found_inf = self.halt.raised
-        optimiser.step()
+        self.rates[i].fill_(rate).mul_(self.model.knobs(self.step).get("learning_rate", 1.0))
+        self._control(signals)
+
+    def _control(self, signals: Params) -> None:
+        """Let controllers see what this step measured; after a non-finite value they stand still like the weights."""
+        controls = list(self.model.objective.buffers())
+        before = [control.clone() for control in controls]
+        self.model.objective.update(signals, self.step)
+        for control, last in zip(controls, before, strict=True):
+            control.copy_(torch.where(self.halt.raised == 0, control, last))
 
     def _optimiser(self, i: int) -> torch.optim.Adam:
         spec = self.phases[i].optimiser
-        return torch.optim.Adam(
+        optimiser = torch.optim.Adam(
             self.phases[i].parameters,
             lr=self.rates[i],
             betas=spec.betas,
@@ -96,6 +121,10 @@ class TrainStep:
             fused=True,
             capturable=self.device.type == "cuda",
         )
+        # Fused Adam divides by grad_scale: clipping without another pass. Where found_inf is raised it skips the step.
+        optimiser.grad_scale = self.scales[i]  # pyright: ignore[reportAttributeAccessIssue]
+        optimiser.found_inf = self.halt.raised  # pyright: ignore[reportAttributeAccessIssue]
+        return optimiser
 
     def state(self) -> dict[str, Tensor]:
         """Return every tensor a resumed run needs, by name."""
@@ -122,11 +151,3 @@ class TrainStep:
                 start = f"optimiser/{i}/{j}/"
                 kept = {name.removeprefix(start): v for name, v in tensors.items() if name.startswith(start)}
                 optimiser.state[parameter] = {name: value.to(self.device).clone() for name, value in kept.items()}
-
-
-def _reduced(phase: Phase) -> PhaseLoss:
-    def loss(batch: Batch, knobs: Knobs, noise: Noise, memo: Params) -> tuple[Tensor, Params, Params]:
-        terms = phase.loss(batch, knobs, noise, memo)
-        return terms.loss, scalars(terms), terms.signals
-
-    return loss

@@ -50,6 +50,8 @@ class Trainer:
         What `state` of an earlier trainer returned, to go on from there.
     start
         The step to count from when there is a trained model but no such state.
+    records
+        The history to go on with in that case.
     """
 
     def __init__(
@@ -62,13 +64,14 @@ class Trainer:
         show_progress: bool = False,
         state: State | None = None,
         start: int = 0,
+        records: Iterable[Record] = (),
     ) -> None:
         self.model = model
         self.settings = settings
         self.run = run
         self.callbacks = list(callbacks)
         self.show_progress = show_progress
-        self.records: list[Record] = []
+        self.records: list[Record] = list(records)
         self.done = start
         self.order_start = start
         self.stopped = False
@@ -76,10 +79,12 @@ class Trainer:
         device = next(model.parameters()).device
         self.step = TrainStep(model, settings, stream(settings.seed, "noise", device=device))
         self.step.step.fill_(start)
+        self._whole = True  # False while a step has been taken whose measurements are not yet in the records
         self._dropout_state: torch.Tensor | None = None
         if state is not None:
             self.load(state)
             self.order_start, self.stopped, self._dropout_state = self.done, False, None
+            self.best = BestWeights(settings.patience, settings.settled_at)  # bounds on other rows do not compare
 
     def fit(self, train: Dataset, held_out: Dataset | None, fingerprint: dict[str, Any] | None = None) -> list[Record]:
         """Train until the steps are spent or a rule says stop; return the history."""
@@ -92,18 +97,18 @@ class Trainer:
             if self._dropout_state is not None:
                 torch.set_rng_state(self._dropout_state)
             self.model.train()
-            for callback in self.callbacks:
-                callback.on_start(self.settings.max_steps)
             try:
+                for callback in self.callbacks:
+                    callback.on_start(self.settings.max_steps)
                 self._loop(train, held_out)
             except KeyboardInterrupt:
                 self._save_after_interrupt()
                 raise
             finally:
-                for callback in self.callbacks:
-                    callback.on_end(self.records[-1] if self.records else None)
                 if self.run is not None:
                     self.run.close()
+                for callback in self.callbacks:
+                    callback.on_end(self.records[-1] if self.records else None)
         self.best.restore(self.model)
         self.model.eval()
         return self.records
@@ -118,15 +123,18 @@ class Trainer:
         try:
             while self.done < settings.max_steps and not self.stopped:
                 rows, index = order(self.done - self.order_start)
+                evaluating = (self.done + 1) % settings.evaluate_every == 0 or self.done + 1 == settings.max_steps
+                self._whole = False
                 runner(index, train.width(rows))
                 self.done += 1
+                self._whole = not evaluating
                 now = time.monotonic()
                 if now - looked > _LOOK_EVERY_SECONDS:
                     looked = now
                     self._check_finite()
                     if view:
                         view.update(self.done)
-                if self.done % settings.evaluate_every == 0 or self.done == settings.max_steps:
+                if evaluating:
                     record = self._evaluate(evaluator, order, "held-out" if held_out else "training rows")
                     if view:
                         view.update(self.done, record)
@@ -160,6 +168,7 @@ class Trainer:
         if self.run is not None:
             history.append(self.run.history, record)
         self.stopped = self.best.should_stop(self.done, evaluation["bound"], self.model)
+        self._whole = True
         for callback in self.callbacks:
             self.stopped = bool(callback.on_evaluation(record)) or self.stopped
         return record
@@ -176,7 +185,7 @@ class Trainer:
         )
 
     def _save_after_interrupt(self) -> None:
-        if self.run is None or bool(self.step.halt.raised) or self.done != int(self.step.step):
+        if self.run is None or bool(self.step.halt.raised) or not self._whole:
             return  # nowhere to write, or interrupted in the middle of a step: the last checkpoint stands
         self.run.write(self.done, self.state())
         log.warning("Interrupted after step %d; fit again with the same folder to go on.", self.done)

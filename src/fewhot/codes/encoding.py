@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,7 +22,7 @@ from fewhot.models.latent_model import LatentModel
 P_ACTIVE_FROM = 0.01
 SCORE_DRAWS = 32
 """Noise draws behind every reported bound; all rows share them."""
-REFINE_DRAWS = 4
+REFINE_DRAWS = 64
 BATCH = 512
 
 
@@ -128,7 +128,7 @@ class _Gatherer:
     def _matrix(self, values: Tensor, active: Tensor) -> Matrix:
         return _csr(values, active) if self.sparse else torch.where(active, values, 0.0).cpu().numpy()
 
-    def _stack(self, parts: list[Matrix]) -> Matrix:
+    def _stack(self, parts: list[Any]) -> Matrix:
         return sp.csr_array(sp.vstack(parts, format="csr")) if self.sparse else np.concatenate(parts)
 
 

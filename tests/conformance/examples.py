@@ -1,0 +1,164 @@
+"""One of each registered part, built from its signature: a new entry is tested without being asked.
+
+An argument that has no default is looked up by its name, first among those of the part's kind. A new part whose
+constructor asks for something unheard of adds the name here.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import torch
+from torch import nn
+
+import fewhot.estimators
+import fewhot.training  # noqa: F401  (every part is registered by now)
+from fewhot.core.records import Knobs, Params
+from fewhot.core.registry import (
+    FEATURES,
+    GATES,
+    LATENTS,
+    LIKELIHOODS,
+    MODELS,
+    PRIORS,
+    SCHEDULES,
+    TERMS,
+    Registry,
+)
+from fewhot.core.seeding import seeded
+from fewhot.latents import Latent
+from fewhot.models import LatentModel
+from fewhot.nn import MLP
+from fewhot.priors import Prior
+from tests.parts import KINDS_OF_DATA, N_COLUMNS, N_HIDDEN, N_LATENT, N_ROWS, rows, shake, spec_of
+
+KINDS = dict(Registry.kinds)
+
+ARGUMENTS: dict[str, Any] = {
+    "n_columns": N_COLUMNS,
+    "n_in": N_COLUMNS,
+    "n_out": N_HIDDEN,
+    "n_latent": N_LATENT,
+    "hidden_layer_sizes": [N_HIDDEN],
+    "value": 0.7,
+    "start": 1.0,
+    "end": 0.25,
+    "n_steps": 40,
+    "values": [3.0, 2.0, 1.0],
+    "boundaries": [10, 30],
+    "order": "l1",
+    "l0": 2.0,
+    "cap": 0.4,
+    "freeze_at": 25,
+}
+BY_KIND: dict[str, dict[str, Any]] = {
+    LATENTS.kind: {"n_in": N_HIDDEN},
+    PRIORS.kind: {"rate": 0.3},
+    SCHEDULES.kind: {"rate": 0.05},
+}
+MADE_AFRESH = {"module": lambda: MLP(N_COLUMNS, [N_HIDDEN])}
+
+VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
+    (LATENTS.kind, "spike-slab"): [
+        {},
+        {"gate_head": "relu"},
+        *({"relaxation": GATES[name](estimator=how)} for name in GATES for how in ("soft", "straight-through")),
+    ],
+    (PRIORS.kind, "spike-slab"): [{}, {"learned": True}],
+    (TERMS.kind, "activation-norm"): [{"order": "l1"}, {"order": "l2"}],
+    (SCHEDULES.kind, "exponential"): [{}, {"floor": 0.2}],
+    (SCHEDULES.kind, "linear"): [{}, {"begin": 7}],
+    (SCHEDULES.kind, "cosine"): [{}, {"begin": 7}],
+    (FEATURES.kind, "standardise"): [{}, {"centre": False}],
+    (MODELS.kind, "vae"): [{}, {"beta": 4.0, "penalty": "l2"}],
+    (MODELS.kind, "vsc"): [{"l0": 2.0, "n_steps": 50}, {"alpha": 0.2}, {"alpha": 0.2, "faithful": True}],
+}
+
+
+def every(registry: Registry) -> list[tuple[str, dict[str, Any]]]:
+    """Return every entry with each of its variants."""
+    return [(name, options) for name in registry for options in VARIANTS.get((registry.kind, name), [{}])]
+
+
+def identify(value: object) -> str:
+    """Name a test case."""
+    if not isinstance(value, dict):
+        return str(value)
+    words = [
+        f"{k}={getattr(v, 'estimator', '')}{type(v).__name__ if hasattr(v, 'estimator') else v}"
+        for k, v in value.items()
+    ]
+    return "-".join(words) or "default"
+
+
+def build(registry: Registry, name: str, **options: Any) -> Any:
+    """Return a part, its required arguments found by their names, its parameters moved from their start."""
+    arguments = dict(options)
+    for parameter in inspect.signature(registry[name]).parameters.values():
+        if parameter.name in arguments or parameter.default is not parameter.empty:
+            continue
+        known = {**ARGUMENTS, **BY_KIND.get(registry.kind, {})}
+        if parameter.name in MADE_AFRESH:
+            arguments[parameter.name] = MADE_AFRESH[parameter.name]()
+            continue
+        assert parameter.name in known, f"add an example of {parameter.name!r} to tests/conformance/examples.py"
+        arguments[parameter.name] = known[parameter.name]
+    with seeded(0, registry.kind, name):
+        part = registry[name](**arguments)
+    if isinstance(part, nn.Module):
+        shake(part, size=0.3)
+    return part
+
+
+def build_model(name: str, kind_of_data: str = "binary", *, sparse: bool = False, **options: Any) -> LatentModel:
+    """Return a small model for given data, its parameters moved from their start."""
+    spec = spec_of(rows(kind_of_data), sparse=sparse)
+    with seeded(0, name):
+        model = MODELS[name](spec, n_latent=N_LATENT, hidden_layer_sizes=(N_HIDDEN,), **options)
+    shake(model, size=0.2)
+    return model
+
+
+def likelihoods_for(kind_of_data: str) -> list[str]:
+    """Return the likelihoods that accept given data."""
+    spec, accepting = spec_of(rows(kind_of_data)), []
+    for name in LIKELIHOODS:
+        try:
+            build(LIKELIHOODS, name).check(spec)
+        except ValueError:
+            continue
+        accepting.append(name)
+    return accepting
+
+
+EVERY_LIKELIHOOD_WITH_DATA = [(name, kind) for kind in KINDS_OF_DATA for name in likelihoods_for(kind)]
+
+
+def features(n_rows: int = N_ROWS) -> torch.Tensor:
+    """Return what a latent's heads read."""
+    return torch.randn(n_rows, N_HIDDEN, generator=torch.Generator().manual_seed(1))
+
+
+def noiseless_posterior(latent: Latent, gates: str = "exact") -> tuple[Params, Any]:
+    """Return local parameters and posterior of some rows."""
+    psi = latent.psi(features())
+    return psi, latent.posterior(psi, Knobs(gates=gates))
+
+
+def fits(latent: Latent, prior: Prior) -> bool:
+    """Say whether a family can be held against a prior."""
+    _, q = noiseless_posterior(latent)
+    try:
+        latent.divergence(q, prior(None), latent.draw(q, latent.noise(1, torch.Generator())))
+    except (AssertionError, TypeError):
+        return False
+    return True
+
+
+LATENT_WITH_PRIOR = [
+    (latent, latent_options, prior, prior_options)
+    for latent, latent_options in every(LATENTS)
+    for prior, prior_options in every(PRIORS)
+    if fits(build(LATENTS, latent, **latent_options), build(PRIORS, prior, **prior_options))
+]

@@ -1,0 +1,67 @@
+"""One seed in, separate streams out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from fewhot.core.errors import InvalidParameterError
+from fewhot.core.seeding import derive_seed, resolve_seed, seeded, stream
+
+
+def test_names_and_seeds_give_different_streams() -> None:
+    seeds = {derive_seed(s, *names) for s in (0, 1) for names in ((), ("a",), ("b",), ("a", "b"), ("a", 1), ("a", 11))}
+    assert len(seeds) == 12
+    assert all(0 <= seed < 2**63 for seed in seeds)
+
+
+def test_a_seed_is_the_same_on_every_machine() -> None:
+    assert derive_seed(0, "noise") == 1129392339022293447
+
+
+def test_a_stream_repeats_and_leaves_the_global_one_alone() -> None:
+    before = torch.get_rng_state()
+    first, again = (torch.rand(5, generator=stream(3, "noise")) for _ in range(2))
+    assert torch.equal(first, again)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_seeded_gives_the_callers_state_back() -> None:
+    before = torch.get_rng_state()
+    with seeded(0, "dropout"):
+        inside = torch.rand(3)
+    with seeded(0, "dropout"):
+        assert torch.equal(inside, torch.rand(3))
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_seeded_gives_the_state_back_after_an_error() -> None:
+    before = torch.get_rng_state()
+    with pytest.raises(KeyError), seeded(0):
+        torch.rand(3)
+        raise KeyError
+    assert torch.equal(before, torch.get_rng_state())
+
+
+@pytest.mark.parametrize("given", [7, np.int64(7)])
+def test_an_integer_is_its_own_seed(given: object) -> None:
+    assert resolve_seed(given) == 7
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_generators_give_repeatable_seeds_that_move_on(make: type) -> None:
+    one, other = make(0), make(0)
+    first = resolve_seed(one)
+    assert first == resolve_seed(other)
+    assert first != resolve_seed(one)
+
+
+def test_none_gives_a_fresh_seed() -> None:
+    assert len({resolve_seed(None) for _ in range(5)}) > 1
+
+
+@pytest.mark.parametrize("given", [-1, 1.5, "seven", True])
+def test_anything_else_is_refused(given: object) -> None:
+    with pytest.raises(InvalidParameterError, match=r"^random_state is .*; it must be None"):
+        resolve_seed(given)

@@ -1,0 +1,73 @@
+"""Column moments: numpy's, zeros counted, chunk by chunk."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fewhot.core.records import ColumnMoments
+from fewhot.data import as_dataset, dataset
+from fewhot.features import UnitNorm
+
+
+def some_rows(n_rows: int, n_columns: int, seed: int, shift: float) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    x = (rng.normal(shift, 2.0, (n_rows, n_columns)) * (rng.random((n_rows, n_columns)) < 0.4)).astype(np.float32)
+    x[:, 0] = 3.7  # a column that never varies
+    return x
+
+
+def assert_moments(moments: ColumnMoments, x: np.ndarray) -> None:
+    x = x.astype(np.float64)
+    std = x.std(0)
+    varies = x.max(0) > x.min(0)
+    np.testing.assert_allclose(moments.mean, x.mean(0), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(moments.std, np.where(varies, std, 1.0), rtol=1e-4)
+    np.testing.assert_allclose(moments.row_total, x.sum(1).mean(), rtol=1e-5, atol=1e-6)
+    assert moments.mean.dtype == moments.std.dtype == torch.float32
+
+
+@settings(deadline=None)
+@given(
+    n_rows=st.integers(2, 50),
+    n_columns=st.integers(1, 8),
+    seed=st.integers(0, 1000),
+    shift=st.sampled_from([0.0, 1.0, 100.0]),
+    sparse=st.booleans(),
+)
+def test_moments_are_those_of_numpy(n_rows: int, n_columns: int, seed: int, shift: float, sparse: bool) -> None:
+    x = some_rows(n_rows, n_columns, seed, shift)
+    assert_moments(as_dataset(sp.csr_array(x) if sparse else x).moments(), x)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_chunks_make_no_difference(sparse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = some_rows(100, 6, 0, 1.0)
+    monkeypatch.setattr(dataset, "CHUNK_ELEMENTS", 42)  # 7 rows at a time
+    assert_moments(as_dataset(sp.csr_array(x) if sparse else x).moments(), x)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_moments_are_of_the_rows_as_observed(sparse: bool) -> None:
+    x = some_rows(40, 5, 1, 1.0)
+    moments = as_dataset(sp.csr_array(x) if sparse else x).moments(UnitNorm())
+    assert_moments(moments, x / np.linalg.norm(x, axis=1, keepdims=True))
+
+
+def test_a_column_of_zeros_has_deviation_one() -> None:
+    moments = as_dataset(np.array([[0.0, 1.0], [0.0, 2.0]])).moments()
+    assert moments.std.tolist() == [1.0, 0.5]
+
+
+def test_a_large_constant_is_constant() -> None:
+    moments = as_dataset(np.full((1000, 1), 123456.789)).moments()
+    assert moments.std.tolist() == [1.0]
+
+
+def test_a_small_spread_around_a_large_mean_is_kept() -> None:
+    x = (1000 + np.random.default_rng(0).normal(0, 0.1, (5000, 1))).astype(np.float32)
+    assert as_dataset(x).moments().std.item() == pytest.approx(x.astype(np.float64).std(), rel=1e-3)

@@ -1,0 +1,52 @@
+"""Recognising input without importing the library it came from."""
+
+from __future__ import annotations
+
+import anndata
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from fewhot.core.errors import InvalidInputError, InvalidTypeError
+from fewhot.data import DenseDataset, RaggedDataset, as_dataset, as_matrix
+
+X = np.array([[0.0, 1.0], [2.0, 0.0]], dtype=np.float32)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64])
+def test_torch_tensors_become_arrays(dtype: torch.dtype) -> None:
+    np.testing.assert_array_equal(as_matrix(torch.tensor(X, dtype=dtype)), X)
+
+
+def test_a_tensor_that_needs_gradients_is_read() -> None:
+    np.testing.assert_array_equal(as_matrix(torch.tensor(X, requires_grad=True)), X)
+
+
+@pytest.mark.parametrize("matrix", [X, sp.csr_matrix(X)], ids=["dense", "sparse"])
+def test_anndata_gives_its_matrix(matrix: object) -> None:
+    found = as_matrix(anndata.AnnData(matrix))
+    np.testing.assert_array_equal(found.toarray() if sp.issparse(found) else found, X)
+
+
+def test_arrays_sparse_matrices_and_lists_pass() -> None:
+    for given in (X, sp.csr_array(X), [[0.0, 1.0]]):
+        assert as_matrix(given) is given
+
+
+@pytest.mark.parametrize("given", ["text", b"text", {"a": 1}, {1}, None, ["one", "two"], ("one",)], ids=str)
+def test_what_holds_no_numbers_is_refused_with_what_is_accepted(given: object) -> None:
+    with pytest.raises(InvalidTypeError, match=r"accepted are numpy arrays, scipy sparse matrices.*\.$"):
+        as_matrix(given)
+
+
+def test_the_kind_of_data_set_follows_the_matrix() -> None:
+    assert isinstance(as_dataset(X), DenseDataset)
+    assert isinstance(as_dataset(sp.csr_array(X)), RaggedDataset)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_values_beyond_float32_are_refused_in_a_sentence(make: object, sign: int) -> None:
+    with pytest.raises(InvalidInputError, match=r"^X holds values as large as 1e\+300.*rescale the columns first\.$"):
+        as_dataset(make(np.array([[sign * 1e300, 1.0]])))

@@ -1,0 +1,283 @@
+"""Unusual input works; unusable input gets one sentence that says what to do."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import torch
+from sklearn.exceptions import NotFittedError
+
+from fewhot import VAE, VSC, FewhotError
+from fewhot.likelihoods import GaussianLikelihood
+from tests.estimators.cases import BOTH, assert_one_sentence, count_rows, dense, grey_rows, small
+
+
+def _with(value: Any, X: np.ndarray | None = None) -> np.ndarray:
+    X = grey_rows() if X is None else X.copy()
+    X[3, 2] = value
+    return X
+
+
+def _sparse_tensor(x: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(x).to_sparse_coo()
+
+
+REFUSED: dict[str, Any] = {
+    "no-rows": lambda: np.empty((0, 7)),
+    "no-columns": lambda: np.empty((5, 0)),
+    "no-rows-sparse": lambda: sp.csr_array((0, 7)),
+    "empty-list": lambda: [],
+    "1-d": lambda: grey_rows()[0],
+    "1-d-sparse": lambda: sp.coo_array(grey_rows()[0]),
+    "3-d": lambda: grey_rows()[None],
+    "scalar": lambda: 3.0,
+    "nan": lambda: _with(np.nan),
+    "infinity": lambda: _with(np.inf),
+    "minus-infinity": lambda: _with(-np.inf),
+    "nan-sparse": lambda: sp.csr_array(_with(np.nan)),
+    "nan-tensor": lambda: torch.from_numpy(_with(np.nan)),
+    "nan-frame": lambda: pd.DataFrame(_with(np.nan)),
+    "none-in-list": lambda: [[1.0, None], [0.0, 1.0]],
+    "strings": lambda: np.array([["a", "b"], ["c", "d"]]),
+    "list-of-strings": lambda: ["a sentence", "another one"],
+    "nested-strings": lambda: [["a", "b"], ["c", "d"]],
+    "text-column": lambda: pd.DataFrame([[1.0, "x"], [2.0, "y"]]),
+    "string": lambda: "rows.csv",
+    "bytes": lambda: b"rows",
+    "none": lambda: None,
+    "dict": lambda: {"a": [1, 2]},
+    "iterator": lambda: iter([[1.0, 2.0]]),
+    "ragged-list": lambda: [[1.0, 2.0], [3.0]],
+    "complex": lambda: grey_rows().astype(complex),
+    "beyond-float32": lambda: _with(1e300, grey_rows().astype(np.float64)),
+    "beyond-float32-negative": lambda: _with(-1e300, grey_rows().astype(np.float64)),
+    "beyond-float32-sparse": lambda: sp.csr_array(_with(1e300, grey_rows().astype(np.float64))),
+    "sparse-tensor": lambda: _sparse_tensor(grey_rows()),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("kind", REFUSED)
+def test_unusable_rows_are_refused(kind: str, cls: type) -> None:
+    with pytest.raises(FewhotError) as error:
+        small(cls).fit(REFUSED[kind]())
+    assert_one_sentence(error.value)
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+@pytest.mark.parametrize("verb", ["transform", "codes", "score_samples", "score", "sample_like", "partial_fit"])
+def test_unusable_rows_are_refused_by_a_fitted_model(vsc: VSC, kind: str, verb: str) -> None:
+    with pytest.raises(FewhotError) as error:
+        getattr(vsc, verb)(REFUSED[kind]())
+    assert_one_sentence(error.value)
+
+
+ACCEPTED: dict[str, Any] = {
+    "one-row": lambda: grey_rows(1),
+    "two-rows": lambda: grey_rows(2),
+    "one-column": lambda: grey_rows(n_columns=1),
+    "one-value": lambda: np.array([[0.5]]),
+    "one-sparse-row": lambda: sp.csr_array(grey_rows(1)),
+    "constant-column": lambda: np.hstack([grey_rows(), np.full((50, 1), 0.25)]),
+    "constant-columns-real": lambda: np.full((30, 4), -7.5),
+    "all-zero": lambda: np.zeros((30, 4)),
+    "all-zero-sparse": lambda: sp.csr_array((30, 4)),
+    "all-one": lambda: np.ones((30, 4)),
+    "empty-sparse-rows": lambda: sp.csr_array(np.vstack([count_rows(), np.zeros((5, 7))])),
+    "float16": lambda: grey_rows().astype(np.float16),
+    "int64": lambda: count_rows().astype(np.int64),
+    "large-counts": lambda: count_rows() * 10_000_000,
+    "bool": lambda: grey_rows() > 0.5,
+    "bool-sparse": lambda: sp.csr_array(grey_rows() > 0.5),
+    "tiny-numbers": lambda: (grey_rows().astype(np.float64) - 0.5) * 1e-12,
+    "huge-numbers": lambda: (grey_rows().astype(np.float64) - 0.5) * 1e15,
+    "negative": lambda: -grey_rows(),
+    "object-numbers": lambda: grey_rows().astype(object),
+    "long-double": lambda: grey_rows().astype(np.longdouble),
+    "half-tensor": lambda: torch.from_numpy(grey_rows()).half(),
+    "nullable-frame": lambda: pd.DataFrame(grey_rows()).astype("Float32"),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("kind", ACCEPTED)
+def test_unusual_rows_are_fitted_and_encoded(kind: str, cls: type) -> None:
+    X = ACCEPTED[kind]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator = small(cls, max_steps=12).fit(X)
+        assert np.isfinite(dense(estimator.transform(X))).all()
+        assert np.isfinite(estimator.score_samples(X)).all()
+        assert np.isfinite(estimator.sample(2, random_state=0)).all()
+
+
+@pytest.mark.parametrize("factor", [1e-30, 1e30])
+def test_scales_whose_squares_leave_float32_are_refused(factor: float) -> None:
+    with pytest.raises(FewhotError, match="rescale") as error:
+        small(VSC, max_steps=12).fit((grey_rows().astype(np.float64) - 0.5) * factor)
+    assert_one_sentence(error.value)
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "X"),
+    [
+        ("poisson", -count_rows()),
+        ("poisson", grey_rows()),
+        ("negative-binomial", -count_rows()),
+        ("multinomial", -count_rows()),
+        ("bernoulli", grey_rows() + 0.5),
+        ("bernoulli", -grey_rows()),
+        ("bernoulli", sp.csr_array(grey_rows() * 3)),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_rows_outside_the_support_are_refused(likelihood: str, X: Any) -> None:
+    with pytest.raises(FewhotError, match="accepts") as error:
+        small(VSC, likelihood=likelihood).fit(X)
+    assert_one_sentence(error.value)
+
+
+@pytest.mark.parametrize("verb", ["transform", "codes", "score_samples", "sample_like", "log_likelihood"])
+def test_rows_outside_the_support_are_refused_after_fitting(vsc: VSC, verb: str) -> None:
+    with pytest.raises(FewhotError, match="Bernoulli") as error:
+        getattr(vsc, verb)(grey_rows() * 3)
+    assert_one_sentence(error.value)
+
+
+@pytest.mark.parametrize("width", [3, 9])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, pd.DataFrame, torch.from_numpy])
+def test_another_width_is_refused_after_fitting(vsc: VSC, width: int, container: Any) -> None:
+    with pytest.raises(FewhotError, match="expecting 7 features") as error:
+        vsc.transform(container(grey_rows(n_columns=width)))
+    assert_one_sentence(error.value)
+
+
+NAN = float("nan")
+BAD_ARGUMENTS: list[dict[str, Any]] = [
+    *({"n_components": value} for value in (0, -1, 2.5, "many", None, True, NAN)),
+    *({"hidden_layer_sizes": value} for value in ((), 5, "wide", (0,), (8, -1), (2.5,))),
+    *({"max_steps": value} for value in (0, -1, 1.5, "all")),
+    *({"max_epochs": value} for value in (0, 1.5)),
+    *({"batch_size": value} for value in (0, -4, 2.5, "auto-ish")),
+    *({"learning_rate": value} for value in (0, -1e-3, NAN, "fast")),
+    *({"validation_fraction": value} for value in (-0.1, 1.0, NAN, "some")),
+    *({"n_iter_no_change": value} for value in (0, 2.5)),
+    *({"refine_steps": value} for value in (-1, 2.5, None)),
+    *({"likelihood": value} for value in ("gausian", 5, None, GaussianLikelihood(3))),
+    *({"observation": value} for value in ("binarise", 5)),
+    *({"encoder": value} for value in ("transformer", 5, None)),
+    *({"recipe": value} for value in ("iclr", 5)),
+    *({"device": value} for value in ("tpu", "mps", "meta", "cuda:99", None, 5)),
+    *({"precision": value} for value in ("float64", 32, None)),
+    *({"compile": value} for value in ("yes", 1, None)),
+    *({"random_state": value} for value in (-1, 1.5, "seed", True)),
+    *({"callbacks": value} for value in (print, [5], "log", [None])),
+]
+BAD_VSC: list[dict[str, Any]] = [
+    *({"alpha": value} for value in (0, 1, -0.1, 1.5, NAN, "low")),
+    *({"density": value} for value in (0, -0.1, 1.5, NAN, "low")),
+    *({"l0": value} for value in (0, -1, 7, NAN, "few")),
+    *({"max_active": value} for value in (0, 2.5, "few")),
+    *({"prior": value} for value in ("vamp", None)),
+]
+BAD_VAE: list[dict[str, Any]] = [
+    *({"beta": value} for value in (-1, NAN, "big")),
+    *({"penalty": value} for value in ("l3", 1)),
+    *({"penalty_weight": value} for value in (-1, NAN)),
+]
+
+
+@pytest.mark.parametrize(
+    ("cls", "change"),
+    [(VSC, change) for change in BAD_ARGUMENTS + BAD_VSC] + [(VAE, change) for change in BAD_VAE],
+    ids=lambda value: ",".join(f"{k}={v!r}" for k, v in value.items())[:40] if isinstance(value, dict) else "",
+)
+def test_bad_arguments_are_refused_at_fit(cls: type, change: dict[str, Any]) -> None:
+    with pytest.raises(FewhotError) as error:
+        small(cls, **change).fit(grey_rows())
+    assert_one_sentence(error.value)
+    assert not hasattr(error.value, "__notes__")
+
+
+def test_a_near_miss_is_suggested() -> None:
+    with pytest.raises(FewhotError, match="Did you mean 'gaussian'"):
+        small(VSC, likelihood="gausian").fit(grey_rows())
+
+
+@pytest.mark.parametrize(
+    "Z",
+    [
+        np.zeros((2, 5)),
+        np.zeros((2, 7)),
+        np.zeros(6),
+        np.zeros((2, 6, 1)),
+        np.zeros((0, 6)),
+        np.full((2, 6), np.nan),
+        np.full((2, 6), np.inf),
+        np.full((2, 6), 1e300),
+        np.zeros((2, 6), dtype=complex),
+        np.array([["a"] * 6]),
+        [["a"] * 6],
+        ["a", "b"],
+        [[1.0, 2.0], [3.0]],
+        sp.csr_array((2, 5)),
+        sp.csr_array(np.full((2, 6), np.nan)),
+        None,
+        "codes",
+    ],
+    ids=lambda z: f"{type(z).__name__}-{getattr(z, 'shape', '')}",
+)
+def test_unusable_codes_are_refused(vsc: VSC, Z: Any) -> None:
+    with pytest.raises(FewhotError) as error:
+        vsc.inverse_transform(Z)
+    assert_one_sentence(error.value)
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        lambda z: z.tolist(),
+        pd.DataFrame,
+        sp.csr_matrix,
+        torch.from_numpy,
+        lambda z: torch.from_numpy(z).requires_grad_(),
+        np.asfortranarray,
+    ],
+)
+def test_codes_are_read_from_every_container(vsc: VSC, container: Any) -> None:
+    Z = np.eye(6, dtype=np.float32)
+    np.testing.assert_array_equal(vsc.inverse_transform(container(Z)), vsc.inverse_transform(Z))
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda e: e.transform(grey_rows()),
+        lambda e: e.codes(grey_rows()),
+        lambda e: e.score(grey_rows()),
+        lambda e: e.score_samples(grey_rows()),
+        lambda e: e.log_likelihood(grey_rows()),
+        lambda e: e.inverse_transform(np.zeros((2, 6))),
+        lambda e: e.sample(),
+        lambda e: e.sample_like(grey_rows()),
+        lambda e: e.get_feature_names_out(),
+        lambda e: e.save("nowhere"),
+    ],
+)
+def test_verbs_before_fit_ask_for_fit(cls: type, ask: Any) -> None:
+    with pytest.raises(NotFittedError, match="fit"):
+        ask(small(cls))
+
+
+def test_a_refused_fit_leaves_the_last_model(rows: np.ndarray) -> None:
+    estimator = small(VSC).fit(rows)
+    before = estimator.score(rows)
+    with pytest.raises(FewhotError):
+        estimator.fit(_with(np.nan))
+    assert estimator.score(rows) == before

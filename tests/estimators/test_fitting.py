@@ -1,0 +1,307 @@
+"""Fitting: going on, stopping early, randomness, user encoders, progress and callbacks."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from rich.console import Console
+from torch import nn
+
+from fewhot import VAE, VSC, Callback, FewhotError
+from fewhot.core.errors import DivergedError
+from fewhot.training import progress
+from tests.estimators.cases import BOTH, assert_one_sentence, grey_rows, same_weights, small, weights
+
+# ------------------------------------------------------------------------------------------------- going on
+
+
+@BOTH
+def test_warm_start_goes_on_where_the_last_fit_ended(cls: type, rows: np.ndarray) -> None:
+    estimator = small(cls, warm_start=True, max_steps=60).fit(rows)
+    module, before = estimator.module_, weights(estimator)
+    estimator.fit(rows)
+    assert estimator.module_ is module
+    assert estimator.n_iter_ == 120
+    assert estimator.history_[-1]["step"] == 120
+    assert [record["step"] for record in estimator.history_] == sorted({r["step"] for r in estimator.history_})
+    assert not np.array_equal(weights(estimator)["decoder.output.weight"], before["decoder.output.weight"])
+
+
+def test_without_warm_start_a_fit_begins_anew(rows: np.ndarray) -> None:
+    estimator = small(VSC).fit(rows)
+    first = weights(estimator)
+    assert estimator.fit(rows).n_iter_ == 30
+    assert all(np.array_equal(first[name], value) for name, value in weights(estimator).items())
+
+
+def test_warm_start_refuses_other_columns(rows: np.ndarray) -> None:
+    estimator = small(VSC, warm_start=True).fit(rows)
+    with pytest.raises(FewhotError, match="features") as error:
+        estimator.fit(rows[:, :3])
+    assert_one_sentence(error.value)
+
+
+@BOTH
+def test_partial_fit_takes_one_pass_at_a_time(cls: type, rows: np.ndarray) -> None:
+    estimator = small(cls).partial_fit(rows)
+    assert estimator.n_iter_ == 3  # fifty rows in batches of twenty
+    assert estimator.partial_fit(rows[:20]).n_iter_ == 4
+
+
+def test_partial_fit_learns() -> None:
+    rows, estimator = grey_rows(), small(VAE, learning_rate=1e-2)
+    first = estimator.partial_fit(rows).score(rows)
+    for _ in range(60):
+        estimator.partial_fit(rows)
+    assert estimator.score(rows) > first + 0.1
+
+
+def test_partial_fit_after_an_early_stop_is_not_undone(rows: np.ndarray) -> None:
+    estimator = small(VAE, n_iter_no_change=2, max_steps=60).fit(rows)
+    before = weights(estimator)
+    estimator.partial_fit(rows)
+    assert any(not np.array_equal(before[name], value) for name, value in weights(estimator).items())
+
+
+def test_warm_start_after_an_early_stop_trains_again(rows: np.ndarray) -> None:
+    estimator = small(VAE, n_iter_no_change=2, max_steps=600, learning_rate=0.05, warm_start=True).fit(rows)
+    stopped = estimator.n_iter_
+    assert stopped < 600
+    estimator.fit(rows)
+    assert estimator.n_iter_ > stopped + 3  # more than the first evaluation
+
+
+@pytest.mark.parametrize("go_on", ["partial_fit", "fit"])
+def test_going_on_refuses_rows_outside_the_likelihoods_support(go_on: str, rows: np.ndarray) -> None:
+    estimator = small(VSC, warm_start=True).fit(rows)
+    with pytest.raises(FewhotError, match="Bernoulli") as error:
+        getattr(estimator, go_on)(rows * 5)
+    assert_one_sentence(error.value)
+
+
+# ------------------------------------------------------------------------------------------------- stopping early
+
+
+def test_early_stopping_keeps_the_weights_of_the_best_evaluation(rows: np.ndarray) -> None:
+    class Watch(Callback):
+        def __init__(self) -> None:
+            self.bounds: list[float] = []
+
+        def on_evaluation(self, record: dict[str, Any]) -> None:
+            self.bounds.append(record["evaluation"]["bound"])
+
+    watch = Watch()
+    X_val = grey_rows(seed=1)
+    estimator = small(
+        VAE, max_steps=2000, learning_rate=0.02, n_iter_no_change=4, hidden_layer_sizes=(64,), callbacks=[watch]
+    ).fit(rows, X_val=X_val)
+    best = int(np.argmax(watch.bounds))
+    assert estimator.n_iter_ < 2000
+    assert len(watch.bounds) == best + 1 + 4
+
+    again = small(
+        VAE,
+        max_steps=2000,
+        learning_rate=0.02,
+        n_iter_no_change=None,
+        hidden_layer_sizes=(64,),
+        callbacks=[lambda record: record["step"] == estimator.history_[best]["step"]],
+    ).fit(rows, X_val=X_val)
+    assert same_weights(estimator, again)
+
+
+def test_held_out_rows_are_not_trained_on(rows: np.ndarray) -> None:
+    estimator = small(VAE, n_iter_no_change=5, validation_fraction=0.4).fit(rows)
+    assert estimator.history_[0]["rows"] == "held-out"
+    assert estimator.history_[0]["epoch"] == pytest.approx(2 * 20 / 30, abs=1e-3)  # thirty rows remain of fifty
+
+
+@pytest.mark.parametrize("change", [{"n_iter_no_change": None}, {"n_iter_no_change": 5, "validation_fraction": 0.0}])
+def test_without_held_out_rows_all_rows_are_trained_on(change: dict[str, Any], rows: np.ndarray) -> None:
+    estimator = small(VAE, **change).fit(rows)
+    assert estimator.history_[0]["rows"] == "training rows"
+    assert estimator.n_iter_ == 30
+
+
+def test_given_held_out_rows_are_used_and_all_of_X_is_trained_on(rows: np.ndarray) -> None:
+    estimator = small(VAE, n_iter_no_change=50).fit(rows, X_val=grey_rows(seed=1))
+    assert estimator.history_[0]["rows"] == "held-out"
+    assert estimator.history_[0]["epoch"] == pytest.approx(3 * 20 / 50)
+    other = small(VAE, n_iter_no_change=50).fit(rows, X_val=grey_rows(seed=2))
+    bounds = [e.history_[0]["evaluation"]["bound"] for e in (estimator, other)]
+    assert bounds[0] != bounds[1]
+
+
+@pytest.mark.parametrize(
+    "X_val", [grey_rows(n_columns=3), grey_rows() * 9, np.full((4, 7), np.nan)], ids=["width", "support", "nan"]
+)
+def test_unusable_held_out_rows_are_refused(X_val: np.ndarray, rows: np.ndarray) -> None:
+    with pytest.raises(FewhotError) as error:
+        small(VSC).fit(rows, X_val=X_val)
+    assert_one_sentence(error.value)
+
+
+# ------------------------------------------------------------------------------------------------- randomness
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "state", [lambda: 3, lambda: np.random.default_rng(3), lambda: np.random.RandomState(3)], ids=["int", "gen", "old"]
+)
+def test_the_same_random_state_gives_the_same_bits(cls: type, state: Any, rows: np.ndarray) -> None:
+    a = small(cls, random_state=state(), n_iter_no_change=3).fit(rows)
+    b = small(cls, random_state=state(), n_iter_no_change=3).fit(rows)
+    assert same_weights(a, b)
+    assert a.history_ == b.history_
+    np.testing.assert_array_equal(a.score_samples(rows), b.score_samples(rows))
+
+
+def test_another_or_no_random_state_gives_another_model(rows: np.ndarray) -> None:
+    models = [small(VSC, random_state=state).fit(rows) for state in (0, 1, None, None)]
+    assert len({float(weights(m)["decoder.output.weight"].sum()) for m in models}) == 4
+
+
+def test_the_recorded_seed_repeats_an_unseeded_fit(rows: np.ndarray) -> None:
+    free = small(VSC, random_state=None).fit(rows)
+    assert same_weights(free, small(VSC, random_state=free.seed_).fit(rows))
+
+
+@BOTH
+def test_global_random_states_are_neither_read_nor_moved(cls: type, rows: np.ndarray) -> None:
+    encoder, fits = nn.Sequential(nn.Linear(7, 8), nn.Dropout(0.5)), []
+    for seed in (0, 1):
+        torch.manual_seed(seed)
+        np.random.seed(seed)  # noqa: NPY002
+        before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+        estimator = small(cls, encoder=encoder).fit(rows)
+        estimator.codes(rows)
+        estimator.sample(3)
+        assert torch.equal(torch.get_rng_state(), before[0])
+        assert np.array_equal(np.random.get_state()[1], before[1])  # noqa: NPY002
+        fits.append(estimator)
+    assert same_weights(*fits)
+
+
+# ------------------------------------------------------------------------------------------------- user encoders
+
+
+def test_a_users_encoder_is_copied_and_trained(rows: np.ndarray) -> None:
+    torch.manual_seed(0)
+    encoder = nn.Sequential(nn.Linear(7, 5), nn.Tanh())
+    before = {name: value.clone() for name, value in encoder.state_dict().items()}
+    module = small(VSC, encoder=encoder).fit(rows).module_
+    assert all(torch.equal(before[name], value) for name, value in encoder.state_dict().items())
+    assert not torch.equal(module.encoder.body.module[0].weight, encoder[0].weight)
+    assert encoder.training
+
+
+class _Raises(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        raise KeyError("two\nlines")
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [nn.Linear(3, 4), nn.Flatten(0), nn.LSTM(7, 4), nn.Unflatten(1, (7, 1)), _Raises(), nn.Linear(7, 4).double()],
+    ids=lambda module: type(module).__name__,
+)
+def test_an_encoder_of_the_wrong_shape_is_refused(encoder: nn.Module, rows: np.ndarray) -> None:
+    with pytest.raises(FewhotError, match="encoder") as error:
+        small(VSC, encoder=encoder).fit(rows)
+    assert_one_sentence(error.value)
+
+
+def test_dropout_acts_in_training_and_not_in_encoding(rows: np.ndarray) -> None:
+    torch.manual_seed(0)
+    encoder = nn.Sequential(nn.Linear(7, 8), nn.Dropout(0.5))
+    estimator = small(VAE, encoder=encoder).fit(rows)
+    plain = small(VAE, encoder=encoder[:1]).fit(rows)
+    np.testing.assert_array_equal(estimator.transform(rows), estimator.transform(rows))
+    assert not np.array_equal(estimator.transform(rows), plain.transform(rows))
+
+
+# ------------------------------------------------------------------------------------------------- progress, callbacks
+
+
+def test_progress_without_a_terminal_ends_in_one_line(rows: np.ndarray, capfd: pytest.CaptureFixture[str]) -> None:
+    quiet = small(VSC).fit(rows)
+    assert capfd.readouterr() == ("", "")
+    loud = small(VSC, verbose=1).fit(rows)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert len(err.strip().splitlines()) == 1
+    for word in ("step 30 of 30", "bound", "nats", "active", "steps/s"):
+        assert word in err
+    assert same_weights(quiet, loud)
+
+
+def test_progress_on_a_terminal_draws_a_bar(rows: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=160)
+    monkeypatch.setattr(progress, "Console", lambda **_: console)
+    small(VAE, verbose=1).fit(rows)
+    assert "30/30" in screen.getvalue()
+    assert "used units" in screen.getvalue()
+
+
+class _Diary(Callback):
+    def __init__(self) -> None:
+        self.entries: list[Any] = []
+
+    def on_start(self, max_steps: int) -> None:
+        self.entries.append(("start", max_steps))
+
+    def on_evaluation(self, record: dict[str, Any]) -> None:
+        self.entries.append(record["step"])
+
+    def on_end(self, record: dict[str, Any] | None) -> None:
+        self.entries.append(("end", record and record["step"]))
+
+
+def test_a_callback_sees_start_evaluations_and_end(rows: np.ndarray) -> None:
+    diary = _Diary()
+    estimator = small(VAE, callbacks=[diary], max_steps=9).fit(rows)  # evaluated after each of three epochs
+    assert diary.entries == [("start", 9), 3, 6, 9, ("end", 9)]
+    assert [record["step"] for record in estimator.history_] == [3, 6, 9]
+
+
+def test_a_callback_is_told_of_the_end_when_training_fails(rows: np.ndarray) -> None:
+    diary = _Diary()
+
+    def fail(record: dict[str, Any]) -> None:
+        raise RuntimeError("on purpose")
+
+    with pytest.raises(RuntimeError, match="on purpose"):
+        small(VAE, callbacks=[diary, fail]).fit(rows)
+    assert diary.entries[-1] == ("end", 3)
+
+
+@pytest.mark.parametrize(("answer", "steps"), [(True, 3), (False, 30), (None, 30)])
+def test_a_function_that_returns_true_stops_the_run(answer: bool | None, steps: int, rows: np.ndarray) -> None:
+    assert small(VAE, callbacks=[lambda record: answer]).fit(rows).n_iter_ == steps
+
+
+def test_every_callback_is_heard_even_after_one_says_stop(rows: np.ndarray) -> None:
+    seen: list[int] = []
+    small(VAE, callbacks=[lambda record: True, lambda record: seen.append(record["step"])]).fit(rows)
+    assert seen == [3]
+
+
+def test_a_history_record_is_complete(vsc: VSC) -> None:
+    record = vsc.history_[-1]
+    assert set(record) == {"step", "epoch", "rows", "terms", "evaluation"}
+    assert {"bound", "loss", "reconstruction", "kl_gate", "kl_slab", "dial_cost", "gradient"} <= set(record["terms"])
+    assert {"bound", "active", "used", "dead", "always_on"} <= set(record["evaluation"])
+
+
+def test_divergence_is_a_sentence_and_leaves_the_last_model(rows: np.ndarray) -> None:
+    estimator = small(VAE, likelihood="gaussian").fit(rows)
+    before = weights(estimator)
+    with pytest.raises(DivergedError, match="learning_rate") as error:
+        estimator.set_params(learning_rate=1e30).fit(rows)
+    assert_one_sentence(error.value)
+    assert all(np.array_equal(before[name], value) for name, value in weights(estimator).items())

@@ -1,0 +1,113 @@
+"""Life inside scikit-learn: pipelines, searches, output containers, copies."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from fewhot import VAE, VSC, RunFolder
+from tests.estimators.cases import BOTH, count_rows, dense, grey_rows, same_weights, small
+
+
+@BOTH
+def test_fits_between_a_scaler_and_a_classifier(cls: type) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 120)
+    X = rng.normal(size=(120, 6)) + 4 * y[:, None]
+    pipeline = make_pipeline(StandardScaler(), small(cls, max_steps=300), LogisticRegression())
+    assert pipeline.fit(X, y).score(X, y) > 0.9
+
+
+def test_grid_search_in_two_processes_ranks_by_the_bound() -> None:
+    search = GridSearchCV(small(VSC), {"n_components": [3, 6], "max_steps": [1, 60]}, cv=2, n_jobs=2)
+    search.fit(grey_rows())
+    assert search.best_params_["max_steps"] == 60
+    assert search.best_score_ == pytest.approx(max(search.cv_results_["mean_test_score"]))
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_frames_come_out_with_unit_names(container: str) -> None:
+    estimator = small(VSC, sparse_output=False).set_output(transform=container)
+    frame = estimator.fit_transform(grey_rows())
+    assert type(frame).__module__.split(".")[0] == container
+    assert list(frame.columns) == [f"vsc{j}" for j in range(6)]
+
+
+def test_a_pandas_frame_keeps_its_index() -> None:
+    X = pd.DataFrame(grey_rows(), index=[f"row{i}" for i in range(50)])
+    Z = small(VAE).set_output(transform="pandas").fit_transform(X.rename(columns=str))
+    assert list(Z.index) == list(X.index)
+
+
+@BOTH
+def test_feature_names_out_number_the_units(fitted: dict[type, Any], cls: type) -> None:
+    assert list(fitted[cls].get_feature_names_out()) == [f"{cls.__name__.lower()}{j}" for j in range(6)]
+
+
+def test_columns_in_another_order_are_refused() -> None:
+    X = pd.DataFrame(grey_rows(), columns=list("abcdefg"))
+    estimator = small(VSC).fit(X)
+    assert list(estimator.feature_names_in_) == list("abcdefg")
+    with pytest.raises(ValueError, match="feature names"):
+        estimator.transform(X[list("gfedcba")])
+
+
+@BOTH
+def test_a_clone_is_unfitted_and_fits_alike(fitted: dict[type, Any], rows: np.ndarray, cls: type) -> None:
+    twin = clone(fitted[cls])
+    assert not hasattr(twin, "module_")
+    assert same_weights(twin.fit(rows), fitted[cls])
+
+
+def test_a_clone_with_a_run_folder_keeps_its_settings(tmp_path: Any) -> None:
+    twin = clone(small(VSC, callbacks=[RunFolder(tmp_path, checkpoint_steps=7)]))
+    assert twin.callbacks[0].checkpoint_steps == 7
+
+
+@BOTH
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))], ids=["deepcopy", "pickle"])
+def test_copies_encode_and_score_alike(fitted: dict[type, Any], rows: np.ndarray, cls: type, copied: Any) -> None:
+    twin = copied(fitted[cls])
+    np.testing.assert_array_equal(dense(twin.transform(rows)), dense(fitted[cls].transform(rows)))
+    np.testing.assert_array_equal(twin.score_samples(rows), fitted[cls].score_samples(rows))
+
+
+@BOTH
+def test_a_pickled_estimator_goes_on_training_like_the_original(cls: type) -> None:
+    first = small(cls, warm_start=True).fit(grey_rows())
+    twin = pickle.loads(pickle.dumps(first))
+    assert same_weights(first.fit(grey_rows()), twin.fit(grey_rows()))
+
+
+def test_sparse_rows_give_sparse_codes_with_exact_zeros() -> None:
+    X = sp.csr_array(count_rows())
+    Z = small(VSC).fit_transform(X)
+    assert isinstance(Z, sp.csr_array)
+    assert Z.shape == (50, 6)
+    assert 0 < Z.nnz < 50 * 6
+    assert (Z.data != 0).all()
+    assert Z.has_canonical_format
+
+
+def test_dense_output_is_the_sparse_output_filled_with_zeros(vsc: VSC, rows: np.ndarray) -> None:
+    filled = clone(vsc).set_params(sparse_output=False).fit(rows).transform(rows)
+    assert isinstance(filled, np.ndarray)
+    assert filled.dtype == np.float32
+    np.testing.assert_array_equal(filled, vsc.transform(rows).toarray())
+
+
+def test_a_family_without_gates_gives_dense_codes(vae: VAE, rows: np.ndarray) -> None:
+    Z = vae.transform(sp.csr_array(rows))
+    assert isinstance(Z, np.ndarray)
+    assert (Z != 0).all()

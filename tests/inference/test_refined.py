@@ -1,0 +1,137 @@
+"""Refinement: better on its own noise, row by row, and nothing else touched."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fewhot.inference import exact_bound, refine
+from fewhot.latents import BinaryConcrete, GaussianLatent, SharpSigmoid, SpikeSlabLatent
+from fewhot.models import LatentModel
+from fewhot.priors import SpikeSlabPrior, StandardPrior
+from tests.parts import FAMILIES, LinearGaussian, bank_of, batch_of, rows, small_model
+
+
+def psi_of(model: LatentModel, x: torch.Tensor) -> dict[str, torch.Tensor]:
+    with torch.no_grad():
+        return model.psi(batch_of(x))
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    family=st.sampled_from(FAMILIES),
+    likelihood=st.sampled_from(["bernoulli", "gaussian"]),
+    sharp=st.booleans(),
+    seed=st.integers(0, 1000),
+    n_draws=st.integers(1, 3),
+    n_steps=st.integers(0, 6),
+    learning_rate=st.sampled_from([0.02, 0.3, 3.0]),
+)
+def test_no_row_is_made_worse_on_its_own_noise(
+    family: str, likelihood: str, sharp: bool, seed: int, n_draws: int, n_steps: int, learning_rate: float
+) -> None:
+    model, x = small_model(family, likelihood, seed), rows("binary", seed=seed)
+    if family == "spike-slab":
+        model.latent.relaxation = SharpSigmoid(50.0, "soft") if sharp else BinaryConcrete(0.5)
+    bank, psi = bank_of(model, n_draws, seed), psi_of(model, x)
+    better = refine(model, batch_of(x), psi, bank, n_steps, learning_rate)
+    before, after = (exact_bound(model, batch_of(x), bank, p) for p in (psi, better))
+    assert (after >= before - 1e-5 * before.abs()).all()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_rows_gain(family: str) -> None:
+    model, x = small_model(family), rows()
+    bank, psi = bank_of(model, 4), psi_of(model, x)
+    better = refine(model, batch_of(x), psi, bank, 50)
+    gain = exact_bound(model, batch_of(x), bank, better) - exact_bound(model, batch_of(x), bank, psi)
+    assert (gain > 0.1).all()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_steps_give_the_encoders_parameters(family: str) -> None:
+    model, x = small_model(family), rows()
+    psi = psi_of(model, x)
+    same = refine(model, batch_of(x), psi, bank_of(model, 2), 0)
+    assert all(torch.equal(same[name], psi[name]) for name in psi)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_row_alone_and_in_company_ends_at_the_same_place(family: str) -> None:
+    model, x = small_model(family), rows()
+    bank, psi = bank_of(model, 2), psi_of(model, x)
+    together = refine(model, batch_of(x), psi, bank, 20)
+    for row in range(len(x)):
+        alone = refine(model, batch_of(x[[row]]), {k: v[[row]] for k, v in psi.items()}, bank, 20)
+        for name in psi:
+            torch.testing.assert_close(alone[name][0], together[name][row], rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_model_and_the_given_parameters_stay_as_they_are(family: str) -> None:
+    model, x = small_model(family), rows()
+    bank, psi = bank_of(model, 2), psi_of(model, x)
+    weights = {name: value.clone() for name, value in model.state_dict().items()}
+    given_psi = {name: value.clone() for name, value in psi.items()}
+    moved = refine(model, batch_of(x), psi, bank, 10)
+    assert all(torch.equal(value, weights[name]) for name, value in model.state_dict().items())
+    assert all(torch.equal(value, given_psi[name]) for name, value in psi.items())
+    assert all(parameter.grad is None for parameter in model.parameters())
+    assert not any(value.requires_grad for value in moved.values())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_held_entries_do_not_move(family: str) -> None:
+    model, x = small_model(family), rows()
+    model.latent.refinable = ("loc",)
+    psi = {**psi_of(model, x), "context": torch.randn(len(x), 3)}
+    moved = refine(model, batch_of(x), psi, bank_of(model, 2), 10)
+    assert set(moved) == set(psi)
+    assert all(torch.equal(moved[name], psi[name]) for name in psi if name != "loc")
+    assert not torch.equal(moved["loc"], psi["loc"])
+
+
+def test_gates_move_too() -> None:
+    model, x = small_model("spike-slab"), rows()
+    psi = psi_of(model, x)
+    moved = refine(model, batch_of(x), psi, bank_of(model, 4), 30)
+    assert not torch.equal(moved["logits"], psi["logits"])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_refinement_works_inside_no_grad_and_repeats(family: str) -> None:
+    model, x = small_model(family), rows()
+    bank, psi = bank_of(model, 2), psi_of(model, x)
+    with torch.no_grad():
+        inside = refine(model, batch_of(x), psi, bank, 5)
+    again = refine(model, batch_of(x), psi, bank, 5)
+    assert all(torch.equal(inside[name], again[name]) for name in psi)
+
+
+def test_a_conjugate_model_is_refined_to_its_true_posterior() -> None:
+    toy = LinearGaussian()
+    model = toy.model(GaussianLatent(3, 2), StandardPrior(2))
+    corners = [{"slab": torch.tensor([[s, t]])} for s in (-1.0, 1.0) for t in (-1.0, 1.0)]  # mean 0, covariance I
+    start = {"loc": torch.zeros(7, 2), "logvar": torch.zeros(7, 2)}
+    found = refine(model, toy.batch, start, corners, 300, learning_rate=0.1)
+    mean, variance = toy.posterior()
+    np.testing.assert_allclose(found["loc"].numpy(), mean, atol=0.01)
+    np.testing.assert_allclose(found["logvar"].numpy(), np.broadcast_to(np.log(variance), (7, 2)), atol=0.02)
+    bound = exact_bound(model, toy.batch, corners, found).numpy()
+    np.testing.assert_allclose(bound, toy.log_normal(on=True), atol=1e-3)
+
+
+def test_refinement_switches_on_a_unit_that_explains_the_row() -> None:
+    toy = LinearGaussian(n_latent=1, variance=0.05)
+    toy.x = toy.b + np.outer([-1.5, 0.0, 1.5], toy.W[:, 0])
+    model = toy.model(SpikeSlabLatent(3, 1), SpikeSlabPrior(1, 0.3))
+    start = {
+        "logits": torch.full((3, 1), -0.2),
+        "loc": torch.tensor([[-1.0], [0.1], [1.0]]),
+        "logvar": torch.full((3, 1), -3.0),
+    }
+    found = refine(model, toy.batch, start, bank_of(model, 8), 60, learning_rate=0.1)
+    assert (found["logits"] > 0).flatten().tolist() == [True, False, True]

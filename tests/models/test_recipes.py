@@ -1,0 +1,150 @@
+"""The models' own choices, and choosing parts from a description of the data."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from fewhot.core.errors import InvalidInputError, InvalidParameterError, UnknownNameError
+from fewhot.core.records import DataSpec, Dense
+from fewhot.features import Identity, Log1p, Standardise
+from fewhot.latents import BinaryConcrete, SharpSigmoid
+from fewhot.likelihoods import BernoulliLikelihood, GaussianLikelihood
+from fewhot.models import encoder_for, likelihood_for, observation_for, vae, vsc
+from fewhot.models.defaults import features_for
+from fewhot.models.vsc import FREEZE_SHARE, usage_cap
+from fewhot.nn import RowsMLP, UserBody
+from fewhot.objectives import Dial
+from tests.parts import batch_of, rows, spec_of
+
+SPEC = DataSpec(n_columns=5, n_rows=6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "likelihood", "features"),
+    [
+        ("binary", "BernoulliLikelihood", Identity),
+        ("grey", "BernoulliLikelihood", Identity),
+        ("counts", "NegativeBinomialLikelihood", Log1p),
+        ("real", "GaussianLikelihood", Standardise),
+    ],
+)
+def test_parts_follow_the_values(kind: str, likelihood: str, features: type) -> None:
+    spec = spec_of(rows(kind))
+    assert type(likelihood_for(spec)).__name__ == likelihood
+    assert type(features_for(spec)) is features
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_only_dense_rows_are_centred(sparse: bool) -> None:
+    assert features_for(spec_of(rows("real"), sparse=sparse)).centre is not sparse
+
+
+def test_a_likelihood_of_the_users_is_copied_and_checked() -> None:
+    mine = BernoulliLikelihood(5)
+    assert likelihood_for(SPEC, mine) is not mine
+    with pytest.raises(
+        InvalidParameterError, match=r"made for 4 columns and the data have 5; build it with n_columns=5"
+    ):
+        likelihood_for(SPEC, GaussianLikelihood(4))
+    with pytest.raises(InvalidInputError):
+        likelihood_for(spec_of(rows("real")), "bernoulli")
+    with pytest.raises(UnknownNameError, match="Did you mean 'gaussian'"):
+        likelihood_for(SPEC, "gausian")
+    with pytest.raises(InvalidParameterError, match="likelihood is 5"):
+        likelihood_for(SPEC, 5)
+
+
+def test_an_observation_is_checked_against_the_data() -> None:
+    with pytest.raises(InvalidInputError):
+        observation_for(spec_of(rows("real")), "stochastic-binarise")
+
+
+def test_encoders_by_name_by_default_and_by_module() -> None:
+    assert isinstance(encoder_for(SPEC, (4, 3)).body, RowsMLP)
+    assert encoder_for(SPEC, (4, 3), "rows-mlp", "tanh").body.activation == "tanh"
+    mine = nn.Sequential(nn.Linear(5, 8), nn.ReLU())
+    encoder = encoder_for(SPEC, (4,), mine)
+    assert isinstance(encoder.body, UserBody)
+    assert encoder.n_out == 8
+    assert encoder.body.module is not mine
+    x = rows()
+    assert torch.equal(encoder(Dense(x)), mine(x))
+
+
+def test_a_part_of_the_users_reads_rows() -> None:
+    mine = RowsMLP(5, [4])
+    encoder = encoder_for(SPEC, (9,), mine)
+    assert type(encoder.body) is RowsMLP
+    assert encoder.n_out == 4
+
+
+def test_asking_a_module_for_its_width_leaves_its_mode() -> None:
+    mine = nn.Sequential(nn.Linear(5, 8), nn.BatchNorm1d(8))
+    body = encoder_for(SPEC, (4,), mine).body
+    assert body.module.training
+    assert body.module[1].num_batches_tracked == 0
+
+
+@pytest.mark.parametrize(
+    ("encoder", "sentence"),
+    [
+        (nn.Linear(4, 2), "could not read rows of 5 columns"),
+        (nn.Flatten(0), r"maps 2 rows to \(10,\)"),
+        (5, "encoder is 5"),
+    ],
+)
+def test_encoders_that_cannot_work_are_refused(encoder: object, sentence: str) -> None:
+    with pytest.raises(InvalidParameterError, match=sentence):
+        encoder_for(SPEC, (4,), encoder)
+
+
+def test_the_decoder_mirrors_the_encoder() -> None:
+    model = vae(SPEC, n_latent=2, hidden_layer_sizes=(7, 3))
+    assert model.encoder.body.hidden_layer_sizes == [7, 3]
+    assert model.decoder.hidden_layer_sizes == [3, 7]
+
+
+def test_alpha_fixes_the_prior_and_l0_learns_it_under_a_dial() -> None:
+    fixed = vsc(SPEC, n_latent=8, hidden_layer_sizes=(3,), alpha=0.2)
+    asked = vsc(SPEC, n_latent=8, hidden_layer_sizes=(3,), l0=2.0, n_steps=100)
+    assert not fixed.prior.learned
+    assert not any(isinstance(term, Dial) for term in fixed.objective.terms)
+    assert asked.prior.learned
+    assert asked.prior.rate == 0.25
+    (dial,) = [term for term in asked.objective.terms if isinstance(term, Dial)]
+    assert (dial.l0, dial.freeze_at) == (2.0, int(100 * FREEZE_SHARE))
+
+
+@pytest.mark.parametrize("options", [{"l0": 3.0}, {"alpha": 1.0}, {"n_latent": 1}])
+def test_models_whose_every_unit_is_wanted_have_finite_bounds(options: dict) -> None:
+    model = vsc(SPEC, **{"n_latent": 3, "hidden_layer_sizes": (3,), "n_steps": 10, **options})
+    batch = batch_of(rows())
+    knobs = model.knobs(torch.tensor(5))
+    terms = model.terms(model.run(model.psi(batch), batch, knobs, model.noise(6, torch.Generator())), knobs)
+    terms.loss.backward()
+    assert terms.bound.isfinite().all()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+
+
+def test_the_published_training_and_ours() -> None:
+    ours = vsc(SPEC, n_latent=8, hidden_layer_sizes=(3,), alpha=0.1, n_steps=1000)
+    theirs = vsc(SPEC, n_latent=8, hidden_layer_sizes=(3,), alpha=0.1, n_steps=1000, faithful=True)
+    assert isinstance(ours.latent.relaxation, BinaryConcrete)
+    assert ours.latent.gate_head == "logit"
+    assert ours.schedules["kl_weight"](torch.tensor(0)) == 0
+    assert ours.schedules["kl_weight"](torch.tensor(1000)) == 1
+    assert isinstance(theirs.latent.relaxation, SharpSigmoid)
+    assert (theirs.latent.relaxation.estimator, theirs.latent.gate_head) == ("soft", "relu")
+    assert "kl_weight" not in theirs.schedules
+    sharpness = theirs.schedules["sharpness"]
+    assert [sharpness(torch.tensor(t)).item() for t in (0, 500, 1000)] == [50.0, 125.0, 200.0]
+
+
+@pytest.mark.parametrize("n_latent", [8, 64, 512])
+@pytest.mark.parametrize("share", [0.01, 0.05, 0.2, 0.3, 0.31, 0.6, 1.0])
+def test_the_cap_leaves_room_for_the_mean_and_is_a_share(n_latent: int, share: float) -> None:
+    cap = usage_cap(share * n_latent, n_latent)
+    assert share <= cap <= 1
+    assert cap < 0.5 or share > 0.3

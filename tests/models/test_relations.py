@@ -1,0 +1,86 @@
+"""Equalities between models: each is the other with a part switched off."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from fewhot.core.seeding import seeded
+from fewhot.inference import exact_bound, importance_bound
+from fewhot.inference.evaluation import EXACT
+from fewhot.models import LatentModel, vae, vsc
+from tests.parts import bank_of, batch_of, rows, shake, spec_of
+
+K = 6
+SIZES = {"n_latent": K, "hidden_layer_sizes": (9,)}
+
+
+def build(make: object, x: torch.Tensor, **options: object) -> LatentModel:
+    with seeded(0, "relations"):
+        model = make(spec_of(x), **SIZES, **options)
+    shake(model, size=0.2)
+    return model
+
+
+def twins(kind: str) -> tuple[LatentModel, LatentModel, torch.Tensor]:
+    """Return a VAE and a VSC with the same weights whose prior and posterior gates are all on."""
+    x = rows(kind, n_rows=20)
+    plain, gated = build(vae, x), build(vsc, x, alpha=1.0)
+    gated.encoder.load_state_dict(plain.encoder.state_dict())
+    gated.decoder.load_state_dict(plain.decoder.state_dict())
+    with torch.no_grad():
+        gated.latent.heads.weight.copy_(torch.cat([torch.zeros(K, 9), plain.latent.heads.weight]))
+        gated.latent.heads.bias.copy_(torch.cat([torch.full((K,), 1e4), plain.latent.heads.bias]))
+    return plain, gated, x
+
+
+@pytest.mark.parametrize("kind", ["binary", "counts", "real"])
+def test_vsc_with_every_gate_on_has_the_bound_of_the_vae(kind: str) -> None:
+    plain, gated, x = twins(kind)
+    bank = bank_of(gated, 5)
+    slabs = [{"slab": noise["slab"]} for noise in bank]
+    for bound in (exact_bound, importance_bound):
+        torch.testing.assert_close(
+            bound(gated, batch_of(x), bank), bound(plain, batch_of(x), slabs), rtol=2e-6, atol=2e-5
+        )
+
+
+def test_vsc_with_every_gate_on_draws_the_codes_of_the_vae() -> None:
+    plain, gated, x = twins("binary")
+    (noise,) = bank_of(gated, 1)
+    codes = [m.run(m.psi(batch_of(x)), batch_of(x), EXACT, noise).draw.z for m in (plain, gated)]
+    torch.testing.assert_close(*codes)
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+@pytest.mark.parametrize("beta", [1.0, 4.0])
+def test_a_penalty_of_weight_zero_leaves_the_beta_vae(penalty: str, beta: float) -> None:
+    x = rows()
+    plain = build(vae, x, beta=beta)
+    penalised = build(vae, x, beta=beta, penalty=penalty, penalty_weight=0.0)
+    (noise,), knobs = bank_of(plain, 1), plain.knobs(torch.tensor(0))
+    one, other = (m.terms(m.run(m.psi(batch_of(x)), batch_of(x), knobs, noise), knobs) for m in (plain, penalised))
+    assert torch.equal(one.loss, other.loss)
+    assert torch.equal(one.bound, other.bound)
+
+
+def test_beta_one_is_the_vae_and_any_beta_has_its_bound() -> None:
+    x = rows()
+    plain, heavy = build(vae, x), build(vae, x, beta=8.0)
+    bank = bank_of(plain, 3)
+    assert torch.equal(exact_bound(plain, batch_of(x), bank), exact_bound(heavy, batch_of(x), bank))
+    knobs = plain.knobs(torch.tensor(0))
+    one, other = (m.terms(m.run(m.psi(batch_of(x)), batch_of(x), knobs, bank[0]), knobs) for m in (plain, heavy))
+    torch.testing.assert_close(other.loss - one.loss, 7 * one.per_example["kl"].mean())
+
+
+def test_a_posterior_equal_to_the_prior_costs_nothing() -> None:
+    x = rows()
+    model = build(vsc, x, alpha=0.25)
+    with torch.no_grad():
+        model.latent.heads.weight.zero_()
+        model.latent.heads.bias.copy_(torch.cat([torch.full((K,), 0.25).logit(), torch.zeros(2 * K)]))
+    (noise,) = bank_of(model, 1)
+    parts = model.divergence(model.run(model.psi(batch_of(x)), batch_of(x), EXACT, noise))
+    for part in parts.values():
+        torch.testing.assert_close(part, torch.zeros(len(x)), rtol=0, atol=1e-6)

@@ -1,0 +1,198 @@
+"""The sparsity dial: prices that move the right way, and stop in time."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from fewhot.core.errors import InvalidParameterError
+from fewhot.core.records import Batch, Dense, Draw, Knobs, Pass, Terms
+from fewhot.distributions import SpikeSlab
+from fewhot.objectives import Dial
+from fewhot.objectives import dial as module
+
+N_UNITS, N_ROWS = 10, 8
+STATE = ("price", "unit_prices", "doubt_price", "target")
+
+
+def dial(l0: float = 2.0, cap: float = 0.4, freeze_at: int = 4000) -> Dial:
+    return Dial(N_UNITS, l0, cap, freeze_at)
+
+
+def state(term: Dial) -> list[Tensor]:
+    return [getattr(term, name).clone() for name in STATE]
+
+
+def measure(term: Dial, probs: Tensor) -> Terms:
+    logits = probs.logit()
+    q = SpikeSlab(logits, torch.zeros_like(logits), torch.ones_like(logits))
+    return term(Pass(Batch(Dense(probs)), {}, q, q, Draw(q.loc), None), {}, Knobs())
+
+
+def gates(*on: int, sure: float = 0.999) -> Tensor:
+    """Return on-probabilities with given units on in every row."""
+    probs = torch.full((N_ROWS, N_UNITS), 1 - sure)
+    probs[:, list(on)] = sure
+    return probs
+
+
+def spread(n_on: int, sure: float = 0.999) -> Tensor:
+    """Return on-probabilities with ``n_on`` units on a row, a different set each row."""
+    probs = torch.full((N_ROWS, N_UNITS), 1 - sure)
+    for row in range(N_ROWS):
+        probs[row, [(row * n_on + i) % N_UNITS for i in range(n_on)]] = sure
+    return probs
+
+
+def after(term: Dial, probs: Tensor, n_steps: int = 1, start: int = 0) -> Dial:
+    for step in range(start, start + n_steps):
+        term.update(measure(term, probs).signals, torch.tensor(step))
+    return term
+
+
+def test_the_price_rises_while_too_many_units_are_on() -> None:
+    assert after(dial(l0=2), spread(5), n_steps=10).price > 0
+
+
+def test_the_price_falls_while_too_few_units_are_on() -> None:
+    assert after(dial(l0=5), spread(2), n_steps=10).price < 0
+
+
+def test_a_code_on_target_leaves_every_price_and_the_target_alone() -> None:
+    term = dial(l0=3, cap=0.5)
+    before = state(term)
+    after(term, spread(3, sure=1 - 1e-7), n_steps=20)
+    for then, now in zip(before, state(term), strict=True):
+        torch.testing.assert_close(then, now, rtol=0, atol=1e-5)
+
+
+def test_a_unit_that_serves_too_many_rows_gets_a_price_of_its_own() -> None:
+    prices = after(dial(l0=2, cap=0.4), gates(3, 7), n_steps=5).unit_prices
+    assert (prices > 0).nonzero().flatten().tolist() == [3, 7]
+
+
+def test_unit_prices_go_back_to_zero_and_no_further() -> None:
+    term = after(dial(cap=0.4), gates(3), n_steps=5)
+    after(term, gates(), n_steps=200)
+    assert torch.equal(term.unit_prices, torch.zeros(N_UNITS))
+
+
+def test_doubt_is_priced_while_many_units_are_a_little_on() -> None:
+    undecided = torch.full((N_ROWS, N_UNITS), 0.2)  # two units expected, none counted
+    assert after(dial(l0=2), undecided, n_steps=5).doubt_price > 0
+    assert after(dial(l0=2), spread(2), n_steps=5).doubt_price == 0
+
+
+def test_the_target_makes_up_for_units_that_are_missing_from_the_count() -> None:
+    assert after(dial(l0=2), torch.full((N_ROWS, N_UNITS), 0.2), n_steps=5).target > 2
+    assert after(dial(l0=2), torch.full((N_ROWS, N_UNITS), 0.51), n_steps=5).target < 2
+
+
+@pytest.mark.parametrize(("probs", "end"), [(0.2, 1), (0.51, 0)])
+def test_the_target_stays_near_what_was_asked(probs: float, end: int) -> None:
+    term = after(dial(l0=2, freeze_at=400), torch.full((N_ROWS, N_UNITS), probs), n_steps=400)
+    assert term.target.item() == pytest.approx(2 * module._TARGET_RANGE[end])
+
+
+def test_everything_stops_exactly_at_freeze_at() -> None:
+    term, probs = dial(l0=2, freeze_at=5), spread(5, sure=0.9)
+    assert term.settled_at == 5
+    for step in range(8):
+        before = state(term)
+        after(term, probs, start=step)
+        moved = [not torch.equal(then, now) for then, now in zip(before, state(term), strict=True)]
+        assert any(moved) == (step < 5)
+
+
+def test_a_dial_frozen_from_the_start_never_moves() -> None:
+    term = dial(freeze_at=0)
+    before = state(term)
+    after(term, spread(9), n_steps=3)
+    assert all(torch.equal(then, now) for then, now in zip(before, state(term), strict=True))
+
+
+def test_short_runs_move_their_prices_faster_in_proportion() -> None:
+    slow, fast = (after(dial(freeze_at=steps), spread(5)).price.item() for steps in (4000, 400))
+    assert fast == pytest.approx(10 * slow)
+
+
+def test_everything_is_a_tensor_and_updates_stay_in_place() -> None:
+    term = dial()
+    places = [getattr(term, name).data_ptr() for name in STATE]
+    terms = measure(term, spread(5))
+    assert all(isinstance(value, Tensor) and not value.requires_grad for value in terms.signals.values())
+    after(term, spread(5))
+    assert [getattr(term, name).data_ptr() for name in STATE] == places
+    assert set(term.state_dict()) == set(STATE)
+
+
+def test_the_constraint_is_no_part_of_the_bound() -> None:
+    assert measure(dial(), spread(5)).bound == 0
+
+
+def test_the_cost_is_the_formula() -> None:
+    term, on = dial(l0=2), spread(3, sure=0.9)
+    term.price.fill_(0.7)
+    term.unit_prices.copy_(torch.linspace(0, 1, N_UNITS))
+    term.doubt_price.fill_(0.3)
+    usage = on.mean(0)
+    error = min(1.0, float(usage.sum() - 2) / 2)
+    crowding = torch.nn.functional.softplus(on.logit()).mean(0)
+    expected = (0.7 + module._FORCE * error) * usage.sum() + (term.unit_prices * crowding).sum()
+    expected = expected + 0.3 * (on * (1 - on)).mean(0).sum()
+    torch.testing.assert_close(measure(term, on).loss, expected)
+
+
+@pytest.mark.parametrize(("n_on", "sign"), [(6, 1), (1, -1)])
+def test_the_force_pushes_gates_towards_the_target(n_on: int, sign: int) -> None:
+    logits = spread(n_on).logit().requires_grad_()
+    q = SpikeSlab(logits, torch.zeros_like(logits), torch.ones_like(logits))
+    dial(l0=3)(Pass(Batch(Dense(logits)), {}, q, q, Draw(q.loc), None), {}, Knobs()).loss.backward()
+    assert (sign * logits.grad > 0).all()
+
+
+def test_the_price_of_a_unit_presses_even_where_it_is_always_on() -> None:
+    term = dial(l0=2)
+    term.unit_prices[3] = 1.0
+    logits = torch.full((N_ROWS, N_UNITS), -5.0)
+    logits[:, [3, 4]] = 14.0
+    logits.requires_grad_()
+    q = SpikeSlab(logits, torch.zeros_like(logits), torch.ones_like(logits))
+    term(Pass(Batch(Dense(logits)), {}, q, q, Draw(q.loc), None), {}, Knobs()).loss.backward()
+    torch.testing.assert_close(logits.grad[:, 3], torch.full((N_ROWS,), 1 / N_ROWS))
+    assert logits.grad[:, 4].abs().max() < 1e-4
+
+
+def test_the_dial_holds_a_planted_problem_at_its_target() -> None:
+    """Each gate gains the same from being on: only the price decides how many are."""
+    term = dial(l0=3, cap=0.9, freeze_at=600)
+    logits = torch.zeros(N_ROWS, N_UNITS, requires_grad=True)
+    value = torch.rand(N_ROWS, N_UNITS, generator=torch.Generator().manual_seed(0)) + 0.5
+    optimiser = torch.optim.Adam([logits], lr=0.1)
+    for step in range(600):
+        probs = logits.sigmoid()
+        q = SpikeSlab(logits, torch.zeros_like(logits), torch.ones_like(logits))
+        terms = term(Pass(Batch(Dense(probs)), {}, q, q, Draw(q.loc), None), {}, Knobs())
+        loss = terms.loss - (value * probs).sum(-1).mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        term.update(terms.signals, torch.tensor(step))
+    active = (logits > 0).float().sum(-1).mean().item()
+    assert active == pytest.approx(3.0, abs=0.4)
+    assert term.price > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((10, 0, 0.4, 5), "l0 is 0"),
+        ((10, 11, 0.4, 5), "l0 is 11"),
+        ((10, 2, 0, 5), "cap is 0"),
+        ((10, 2, 0.4, -1), "freeze_at"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: tuple, sentence: str) -> None:
+    with pytest.raises(InvalidParameterError, match=sentence):
+        Dial(*arguments)
