@@ -96,6 +96,8 @@ def build(registry: Registry, name: str, **options: Any) -> Any:
     """Return a part, its required arguments found by their names, its parameters moved from their start."""
     arguments = dict(options)
     for parameter in inspect.signature(registry[name]).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
         if parameter.name in arguments or parameter.default is not parameter.empty:
             continue
         known = {**ARGUMENTS, **BY_KIND.get(registry.kind, {})}

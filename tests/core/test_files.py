@@ -22,9 +22,14 @@ def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
 def test_a_failure_keeps_the_old_file_and_leaves_nothing_behind(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     path.write_text("old")
-    with pytest.raises(RuntimeError), replacing_file(path) as temporary:
-        temporary.write_text("half")
-        raise RuntimeError
+
+    def fail() -> None:
+        with replacing_file(path) as temporary:
+            temporary.write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -39,9 +44,13 @@ def test_a_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_fails_never_appears(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError), replacing_folder(tmp_path / "run") as temporary:
-        (temporary / "a").write_text("1")
-        raise RuntimeError
+    def fail() -> None:
+        with replacing_folder(tmp_path / "run") as temporary:
+            (temporary / "a").write_text("1")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -27,6 +27,14 @@ def test_a_stream_repeats_and_leaves_the_global_one_alone() -> None:
     assert torch.equal(before, torch.get_rng_state())
 
 
+def test_streams_of_different_names_are_different() -> None:
+    noise, order, other_seed = (
+        torch.rand(5, generator=g) for g in (stream(3, "noise"), stream(3, "order"), stream(4, "noise"))
+    )
+    assert not torch.equal(noise, order)
+    assert not torch.equal(noise, other_seed)
+
+
 def test_seeded_gives_the_callers_state_back() -> None:
     before = torch.get_rng_state()
     with seeded(0, "dropout"):
@@ -38,9 +46,14 @@ def test_seeded_gives_the_callers_state_back() -> None:
 
 def test_seeded_gives_the_state_back_after_an_error() -> None:
     before = torch.get_rng_state()
-    with pytest.raises(KeyError), seeded(0):
-        torch.rand(3)
-        raise KeyError
+
+    def fail() -> None:
+        with seeded(0):
+            torch.rand(3)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     assert torch.equal(before, torch.get_rng_state())
 
 

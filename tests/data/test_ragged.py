@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -39,6 +41,16 @@ matrices = st.builds(
 def test_batches_are_the_dense_rows(matrix: sp.csr_array, size: int) -> None:
     batches = [batch.x.dense() for batch in RaggedDataset.of(matrix).batches(size)]
     np.testing.assert_array_equal(torch.cat(batches).numpy(), matrix.toarray().astype(np.float32))
+
+
+@settings(deadline=None)
+@given(matrix=matrices)
+def test_every_column_is_stored_at_most_once_a_row(matrix: sp.csr_array) -> None:
+    """A likelihood adds up stored entries, so a duplicate would count as two observations."""
+    data = RaggedDataset.of(matrix)
+    for start, end in itertools.pairwise(data.offsets.tolist()):
+        columns = data.columns[start:end].tolist()
+        assert len(set(columns)) == len(columns)
 
 
 @settings(deadline=None)

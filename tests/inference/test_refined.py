@@ -26,7 +26,7 @@ def psi_of(model: LatentModel, x: torch.Tensor) -> dict[str, torch.Tensor]:
     likelihood=st.sampled_from(["bernoulli", "gaussian"]),
     sharp=st.booleans(),
     seed=st.integers(0, 1000),
-    n_draws=st.integers(1, 3),
+    n_draws=st.integers(1, 6),
     n_steps=st.integers(0, 6),
     learning_rate=st.sampled_from([0.02, 0.3, 3.0]),
 )
@@ -92,6 +92,31 @@ def test_held_entries_do_not_move(family: str) -> None:
     assert set(moved) == set(psi)
     assert all(torch.equal(moved[name], psi[name]) for name in psi if name != "loc")
     assert not torch.equal(moved["loc"], psi["loc"])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_that_declares_nothing_refinable_keeps_its_parameters(family: str) -> None:
+    model, x = small_model(family), rows()
+    model.latent.refinable = ()
+    psi = psi_of(model, x)
+    same = refine(model, batch_of(x), psi, bank_of(model, 2), 3)
+    assert set(same) == set(psi)
+    assert all(torch.equal(same[name], psi[name]) for name in psi)
+
+
+def test_the_decoder_sees_exact_gates_whatever_the_relaxation(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, x = small_model("spike-slab"), rows()
+    model.latent.relaxation = SharpSigmoid(5.0, "soft")
+    seen, run = set(), model.run
+
+    def watched(*arguments: object) -> object:
+        result = run(*arguments)
+        seen.update(result.draw.gate.unique().tolist())
+        return result
+
+    monkeypatch.setattr(model, "run", watched)
+    refine(model, batch_of(x), psi_of(model, x), bank_of(model, 4), 5)
+    assert seen == {0.0, 1.0}
 
 
 def test_gates_move_too() -> None:

@@ -26,12 +26,14 @@ def refine(
 
     Adam ascends the bound in :math:`\psi` with the model frozen; gated families move along the straight-through
     gradient. Each step takes a few draws of the bank in turn, so that the ascent follows the bound and not one draw's
-    luck. A few times on the way, and at the end, the iterate is judged by the whole bank under exact gates; the starting
-    point is a candidate too, so on this noise no row is ever made worse. Rows do not see each other. ``batch`` is as
+    luck. A few times on the way, and at the end, the iterate is judged by the whole bank under exact gates; the start
+    is a candidate too, so on this noise no row is ever made worse. Rows do not see each other. ``batch`` is as
     observed; entries of ``psi`` that the family does not declare refinable are held fixed.
     """
     held = {name: value.detach() for name, value in psi.items() if name not in model.latent.refinable}
     moving = {name: psi[name].detach() for name in model.latent.refinable}
+    if not moving:
+        return held
     best, best_bound = dict(moving), exact_bound(model, batch, bank, {**held, **moving})
     first = {name: torch.zeros_like(value) for name, value in moving.items()}
     second = {name: torch.zeros_like(value) for name, value in moving.items()}

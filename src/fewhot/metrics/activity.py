@@ -60,9 +60,14 @@ def activity(codes: Any) -> Activity:
     >>> activity(np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])).effective
     2.0
     """
-    hot = _non_zeros(codes)
+    hot = codes.tocsr() != 0 if hasattr(codes, "tocsr") else np.asarray(codes) != 0
     n_rows = hot.shape[0]
-    share = np.asarray(hot.sum(axis=0)).ravel() / n_rows
+    empty_rows = float((np.asarray(hot.sum(axis=1)).ravel() == 0).mean())
+    return activity_of_shares(np.asarray(hot.sum(axis=0)).ravel() / n_rows, empty_rows)
+
+
+def activity_of_shares(share: np.ndarray, empty_rows: float) -> Activity:
+    """Count the units' use from the share of rows in which each is active, (K,)."""
     total = share.sum()
     portions = share[share > 0] / total if total else np.ones(0)
     return Activity(
@@ -71,9 +76,5 @@ def activity(codes: Any) -> Activity:
         dead=int((share == 0).sum()),
         always_on=int((share > ALWAYS_ON_SHARE).sum()),
         effective=float(np.exp(-(portions * np.log(portions)).sum())) if total else 0.0,
-        empty_rows=float((np.asarray(hot.sum(axis=1)).ravel() == 0).mean()),
+        empty_rows=empty_rows,
     )
-
-
-def _non_zeros(codes: Any) -> Any:
-    return codes.tocsr() != 0 if hasattr(codes, "tocsr") else np.asarray(codes) != 0

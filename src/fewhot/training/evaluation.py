@@ -8,7 +8,7 @@ from fewhot.core.devices import matrix_precision
 from fewhot.core.seeding import stream
 from fewhot.data import Dataset
 from fewhot.inference import exact_bound
-from fewhot.metrics.activity import activity
+from fewhot.metrics.activity import activity_of_shares
 from fewhot.models.latent_model import LatentModel
 
 MOST_ROWS = 2048
@@ -42,5 +42,7 @@ class Evaluator:
         self.model.train(was_training)
         report = {"bound": float(torch.cat(bounds).mean())}
         if self.model.latent.gated:
-            return report | activity(torch.cat(active).cpu().numpy()).to_dict()
+            hot = torch.cat(active)
+            share = hot.float().mean(0).double().cpu().numpy()
+            return report | activity_of_shares(share, float((~hot.any(-1)).float().mean())).to_dict()
         return report | {"used": float((torch.cat(values).var(0, correction=0) > _DENSE_UNIT_VARIANCE).sum())}

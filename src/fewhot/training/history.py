@@ -12,9 +12,12 @@ from fewhot.training.callbacks import Record
 
 def append(path: Path, record: Record) -> None:
     """Add one line and flush it."""
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(record) + "\n")
-        file.flush()
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+            file.flush()
+    except OSError as error:
+        raise RunFolderError(f"{path} could not be written ({error}); free some space and fit again.") from error
 
 
 def write(path: Path, records: list[Record]) -> None:

@@ -12,6 +12,7 @@ from fewhot.core.devices import matrix_precision
 from fewhot.core.records import Batch, Noise, Params
 from fewhot.inference.phases import Phase
 from fewhot.models.latent_model import LatentModel
+from fewhot.training.adam import FusedAdam
 from fewhot.training.meter import Halt, Meter, scalars
 from fewhot.training.settings import Settings
 
@@ -51,7 +52,10 @@ class TrainStep:
         self.rates = [torch.zeros((), device=device) for _ in self.phases]
         self.norms = [torch.zeros((), device=device) for _ in self.phases]  # running means; 0 before the first
         self.scales = [torch.ones((), device=device) for _ in self.phases]
-        self.optimisers = [self._optimiser(i) for i in range(len(self.phases))]
+        self.optimisers = [
+            FusedAdam(phase.parameters, phase.optimiser, rate=rate, scale=scale, halted=self.halt.raised)
+            for phase, rate, scale in zip(self.phases, self.rates, self.scales, strict=True)
+        ]
         self._reduce = reduce_gradients
         self.losses: list[PhaseLoss] = []
         self.bookkeeping: Bookkeeping = self._bookkeep
@@ -64,7 +68,7 @@ class TrainStep:
             with matrix_precision(self.settings.precision, self.device):
                 noise = phase.noise(batch.x.n_rows, self.noise)
                 loss, measured, signals = self.losses[i](batch, self.step, noise, memo)
-            self.optimisers[i].zero_grad(set_to_none=True)
+            self.optimisers[i].zero_grad()
             loss.backward(inputs=list(phase.parameters))
             gradients = [p.grad for p in phase.parameters if p.grad is not None]
             if self._reduce is not None:
@@ -111,31 +115,14 @@ class TrainStep:
         for control, last in zip(controls, before, strict=True):
             control.copy_(torch.where(self.halt.raised == 0, control, last))
 
-    def _optimiser(self, i: int) -> torch.optim.Adam:
-        spec = self.phases[i].optimiser
-        optimiser = torch.optim.Adam(
-            self.phases[i].parameters,
-            lr=self.rates[i],
-            betas=spec.betas,
-            weight_decay=spec.weight_decay,
-            fused=True,
-            capturable=self.device.type == "cuda",
-        )
-        # Fused Adam divides by grad_scale: clipping without another pass. Where found_inf is raised it skips the step.
-        optimiser.grad_scale = self.scales[i]  # pyright: ignore[reportAttributeAccessIssue]
-        optimiser.found_inf = self.halt.raised  # pyright: ignore[reportAttributeAccessIssue]
-        return optimiser
-
     def state(self) -> dict[str, Tensor]:
         """Return every tensor a resumed run needs, by name."""
         tensors = {"step": self.step, "noise": self.noise.get_state()}
         for i, meter in enumerate(self.meters):
             tensors |= {f"meter/{i}/total": meter.total, f"meter/{i}/count": meter.count}
         tensors |= {f"norm/{i}": norm for i, norm in enumerate(self.norms)}
-        for i, (phase, optimiser) in enumerate(zip(self.phases, self.optimisers, strict=True)):
-            for j, parameter in enumerate(phase.parameters):
-                for name, value in optimiser.state[parameter].items():
-                    tensors[f"optimiser/{i}/{j}/{name}"] = value
+        for i, optimiser in enumerate(self.optimisers):
+            tensors |= {f"optimiser/{i}/{name}": value for name, value in optimiser.state().items()}
         return tensors
 
     def load(self, tensors: dict[str, Tensor], meter_names: list[list[str]]) -> None:
@@ -146,8 +133,5 @@ class TrainStep:
             meter.load(tensors[f"meter/{i}/total"], tensors[f"meter/{i}/count"], names)
         for i, norm in enumerate(self.norms):
             norm.copy_(tensors[f"norm/{i}"])
-        for i, (phase, optimiser) in enumerate(zip(self.phases, self.optimisers, strict=True)):
-            for j, parameter in enumerate(phase.parameters):
-                start = f"optimiser/{i}/{j}/"
-                kept = {name.removeprefix(start): v for name, v in tensors.items() if name.startswith(start)}
-                optimiser.state[parameter] = {name: value.to(self.device).clone() for name, value in kept.items()}
+        for i, optimiser in enumerate(self.optimisers):
+            optimiser.load({name: tensors[f"optimiser/{i}/{name}"] for name in optimiser.state()})
