@@ -5,7 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST_ARGS ?= -n 2 --dist worksteal
 
-.PHONY: test lint types layers check-tests bench clean
+.PHONY: demo test lint types layers check-tests bench clean
+
+demo: $(READY)
+	$(BIN)/python examples/digits.py
 
 test: lint types layers check-tests
 

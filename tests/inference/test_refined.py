@@ -28,7 +28,7 @@ def psi_of(model: LatentModel, x: torch.Tensor) -> dict[str, torch.Tensor]:
     seed=st.integers(0, 1000),
     n_draws=st.integers(1, 6),
     n_steps=st.integers(0, 6),
-    learning_rate=st.sampled_from([0.02, 0.3, 3.0]),
+    learning_rate=st.sampled_from([0.02, 0.3, 5.0]),
 )
 def test_no_row_is_made_worse_on_its_own_noise(
     family: str, likelihood: str, sharp: bool, seed: int, n_draws: int, n_steps: int, learning_rate: float
@@ -36,7 +36,8 @@ def test_no_row_is_made_worse_on_its_own_noise(
     model, x = small_model(family, likelihood, seed), rows("binary", seed=seed)
     if family == "spike-slab":
         model.latent.relaxation = SharpSigmoid(50.0, "soft") if sharp else BinaryConcrete(0.5)
-    bank, psi = bank_of(model, n_draws, seed), psi_of(model, x)
+    bank = bank_of(model, n_draws, seed)
+    psi = refine(model, batch_of(x), psi_of(model, x), bank, 12, 0.2)  # a good start, from which long steps lead down
     better = refine(model, batch_of(x), psi, bank, n_steps, learning_rate)
     before, after = (exact_bound(model, batch_of(x), bank, p) for p in (psi, better))
     assert (after >= before - 1e-5 * before.abs()).all()

@@ -9,7 +9,7 @@ import pytest
 
 from fewhot import VSC
 
-SIDE, N_PATTERNS, MEAN_ON = 8, 12, 2.0
+SIDE, N_PATTERNS, MEAN_ON = 8, 12, 3.0
 
 
 def bars(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -38,10 +38,10 @@ def fitted() -> VSC:
     return VSC(
         16,
         l0=MEAN_ON,
-        max_steps=3000,
-        batch_size=100,
-        hidden_layer_sizes=(64,),
-        learning_rate=2e-3,
+        max_steps=2000,
+        batch_size=50,
+        hidden_layer_sizes=(128,),
+        learning_rate=3e-3,
         n_iter_no_change=None,
         random_state=0,
         device="cpu",

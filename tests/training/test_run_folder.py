@@ -196,7 +196,7 @@ def test_resume_false_refuses_a_folder_with_a_run(tmp_path: Path) -> None:
         {"checkpoint_steps": 2.5},
         {"checkpoint_seconds": -1.0},
         {"resume": True},
-        {"resume": "yes"},
+        {"compile": "yes"},
     ],
     ids=str,
 )
@@ -314,7 +314,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path: Path) -
     assert lines == [record["step"] for record in resumed.history_]
 
 
-# ------------------------------------------------------------------------------------------------- no seed, other objects
+# ------------------------------------------------------------------------------------------------- unusual runs
 
 
 def test_a_run_without_a_random_state_resumes_with_the_seed_it_had(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from fewhot.likelihoods.base import Likelihood
 from fewhot.models.latent_model import LatentModel
 from fewhot.training import Callback, RunFolder, Settings, Trainer
 from fewhot.training.callbacks import as_callback
+from fewhot.training.capture import CHOICES
 from fewhot.training.run_folder import State
 
 _LEAST_HELD_OUT = 2
@@ -325,6 +326,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             real_number("learning_rate", self.learning_rate, low=0, open_low=True)
         real_number("validation_fraction", self.validation_fraction, low=0, high=0.9)
         one_of("precision", self.precision, PRECISIONS)
+        one_of("compile", self.compile, CHOICES)
         if isinstance(self.likelihood, str) and not _is_auto(self.likelihood):
             LIKELIHOODS[self.likelihood]
         sizes = self._chosen("hidden_layer_sizes")

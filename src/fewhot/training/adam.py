@@ -38,6 +38,8 @@ class FusedAdam:
         self, parameters: Sequence[nn.Parameter], spec: OptimiserSpec, *, rate: Tensor, scale: Tensor, halted: Tensor
     ) -> None:
         self.parameters = list(parameters)
+        for parameter in self.parameters:  # the kernel walks through memory, whatever the strides
+            parameter.data = parameter.data.contiguous()
         self.spec = spec
         self.rate, self.scale, self.halted = rate, scale, halted
         self.count = torch.zeros((), device=rate.device)
