@@ -29,7 +29,7 @@ def psi_of(model: LatentModel) -> dict[str, torch.Tensor]:
 
 def score_bank(model: LatentModel, n: int = SCORE_DRAWS) -> list:
     generator = stream(0, "score")
-    return [model.noise(1, generator) for _ in range(n)]
+    return model.bank(n, generator)
 
 
 def dense(matrix: object) -> np.ndarray:
@@ -128,7 +128,7 @@ def test_refined_bounds_are_about_the_rows_that_were_refined() -> None:
     x = rows("grey", n_rows=20)
     model = vae(spec_of(x), n_latent=4, hidden_layer_sizes=(7,), observation="stochastic-binarise")
     codes = encode(model, as_dataset(x.numpy()), Encoding(refine_steps=30), sparse=True)
-    seen = model.observe(batch_of(x), model.noise(1, stream(0, "refinement")))
+    seen = model.observe(batch_of(x), model.bank(REFINE_DRAWS, stream(0, "refinement"))[0])
     before = exact_bound(model, seen, score_bank(model)).numpy()
     np.testing.assert_allclose(codes.bound - codes.gap, before, rtol=1e-5)
     assert codes.gap.mean() > 0

@@ -34,7 +34,11 @@ def test_the_callers_array_and_the_data_are_strangers() -> None:
     np.testing.assert_array_equal(data.batch(torch.arange(4)).x.x, X)
 
 
-@pytest.mark.parametrize("change", [np.asfortranarray, lambda x: x[::-1][::-1], lambda x: np.float16(x)], ids=str)
+@pytest.mark.parametrize(
+    "change",
+    [np.asfortranarray, lambda x: x[::-1][::-1], lambda x: np.float16(x)],
+    ids=["fortran", "reversed twice", "half"],
+)
 def test_any_layout_is_read(change: object) -> None:
     x = change(X)
     x.flags.writeable = False

@@ -42,6 +42,11 @@ def count_rows(n_rows: int = N_ROWS, n_columns: int = N_COLUMNS, seed: int = 0) 
     return np.random.default_rng(seed).poisson(1.5, (n_rows, n_columns)).astype(np.float32)
 
 
+def one_of_four(n_rows: int = 200) -> np.ndarray:
+    """Return rows that are one of four patterns, each two columns wide."""
+    return np.repeat(np.eye(4, dtype=np.float32), 2, axis=1)[np.random.default_rng(0).integers(0, 4, n_rows)]
+
+
 def dense(codes: Any) -> np.ndarray:
     """Return codes as an array, whatever they came as."""
     return codes.toarray() if hasattr(codes, "toarray") else np.asarray(codes)

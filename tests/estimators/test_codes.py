@@ -10,12 +10,7 @@ import scipy.sparse as sp
 
 from fewhot import VAE, VSC, Codes
 from fewhot.codes import encoding
-from tests.estimators.cases import BOTH, count_rows, dense, grey_rows, small
-
-
-def one_of_four(n_rows: int = 200) -> np.ndarray:
-    """Return rows that are one of four patterns, each two columns wide."""
-    return np.repeat(np.eye(4, dtype=np.float32), 2, axis=1)[np.random.default_rng(0).integers(0, 4, n_rows)]
+from tests.estimators.cases import BOTH, count_rows, dense, grey_rows, one_of_four, small
 
 
 @BOTH

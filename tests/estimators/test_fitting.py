@@ -14,7 +14,7 @@ from torch import nn
 from fewhot import VAE, VSC, Callback, FewhotError
 from fewhot.core.errors import DivergedError
 from fewhot.training import progress
-from tests.estimators.cases import BOTH, assert_one_sentence, grey_rows, same_weights, small, weights
+from tests.estimators.cases import BOTH, assert_one_sentence, grey_rows, one_of_four, same_weights, small, weights
 
 # ------------------------------------------------------------------------------------------------- going on
 
@@ -53,11 +53,11 @@ def test_partial_fit_takes_one_pass_at_a_time(cls: type, rows: np.ndarray) -> No
 
 
 def test_partial_fit_learns() -> None:
-    rows, estimator = grey_rows(), small(VAE, learning_rate=1e-2)
+    rows, estimator = one_of_four(), small(VAE, learning_rate=1e-2)
     first = estimator.partial_fit(rows).score(rows)
-    for _ in range(60):
+    for _ in range(40):
         estimator.partial_fit(rows)
-    assert estimator.score(rows) > first + 0.1
+    assert estimator.score(rows) > first + 0.5
 
 
 def test_partial_fit_after_an_early_stop_is_not_undone(rows: np.ndarray) -> None:

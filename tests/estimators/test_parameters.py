@@ -195,3 +195,11 @@ def test_settings_reach_the_trainer(rows: np.ndarray, monkeypatch: pytest.Monkey
     settings = seen[0].settings
     assert (settings.learning_rate, settings.patience, settings.precision) == (0.02, 4, "tf32")
     assert (settings.compile, settings.seed, settings.batch_size) == (False, 9, 20)
+
+
+def test_bounds_count_once_the_dial_has_settled(rows: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    fit = Trainer.fit
+    monkeypatch.setattr(Trainer, "fit", lambda self, *args: seen.append(self.settings.settled_at) or fit(self, *args))
+    small(VSC, warm_start=True, max_steps=50).fit(rows).fit(rows)
+    assert seen == [40, 50]  # four fifths of the steps; a second fit counts from its own start

@@ -285,7 +285,7 @@ def test_a_missing_or_empty_folder_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", ["os/system", "builtins/eval", "user part/system", "model/../../os"])
 def test_loading_calls_nothing_that_is_not_registered(saved: Path, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[Any] = []
-    monkeypatch.setattr(os, "system", called.append)
+    monkeypatch.setattr(os, "system", lambda *args, **named: called.append(args or named))
     _edit(lambda c: c["module"]["args"].update(encoder={"part": part, "args": {"command": "true"}}))(saved)
     with pytest.raises(RunFolderError):
         fh.load(saved)

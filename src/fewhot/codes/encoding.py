@@ -93,8 +93,7 @@ def _local(model: LatentModel, batch: Batch, how: Encoding, bank: Sequence[Noise
 
 
 def _bank(model: LatentModel, data: Dataset, seed: int, purpose: str, n: int) -> list[Noise]:
-    generator = stream(seed, purpose, device=data.device)
-    return [model.noise(1, generator) for _ in range(n)]
+    return model.bank(n, stream(seed, purpose, device=data.device))
 
 
 class _Gatherer:

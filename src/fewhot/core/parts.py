@@ -28,8 +28,7 @@ class Configurable:
 
     def to_config(self) -> Config:
         """Return ``{"part": "kind/name", "args": {...}}``; raises for a class that is not registered."""
-        arguments = {name: encode(getattr(self, name)) for name in _argument_names(type(self))}
-        return {"part": address_of(type(self)), "args": arguments}
+        return _describe(self)
 
     @classmethod
     def from_config(cls, config: Config, parts: UserParts | None = None) -> Self:
@@ -60,7 +59,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, list | tuple | nn.ModuleList):
         return [encode(item) for item in value]
     if isinstance(value, nn.Module):
-        return _encode_user_module(value)
+        return _describe(value)
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     if value is None or isinstance(value, bool | int | float | str):
@@ -109,15 +108,16 @@ def _class_at(address: str, parts: UserParts) -> Any:
     return registry[name]
 
 
-def _encode_user_module(module: nn.Module) -> Config:
-    address = address_of(type(module))
-    missing = [name for name in _argument_names(type(module)) if not hasattr(module, name)]
+def _describe(part: object) -> Config:
+    cls = type(part)
+    names = _argument_names(cls)
+    missing = [name for name in names if not hasattr(part, name)]
     if missing:
         raise NotSavableError(
-            f"{type(module).__qualname__} does not keep its constructor argument {missing[0]!r} as an attribute, so a "
-            f"saved file could not rebuild it; store it as self.{missing[0]}."
+            f"{cls.__qualname__} does not keep its constructor argument {missing[0]!r} as an attribute, so a saved "
+            f"file could not rebuild it; store it as self.{missing[0]}."
         )
-    return {"part": address, "args": {name: encode(getattr(module, name)) for name in _argument_names(type(module))}}
+    return {"part": address_of(cls), "args": {name: encode(getattr(part, name)) for name in names}}
 
 
 def _argument_names(cls: type) -> list[str]:

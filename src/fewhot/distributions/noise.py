@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.distributions import Normal
 
 from fewhot.core.errors import InvalidInputError
 
@@ -32,3 +33,20 @@ def fit_noise(noise: Tensor, shape: torch.Size) -> Tensor:
 def float32_or_wider(x: Tensor) -> Tensor:
     """Widen half-precision numbers: gates and divergences are computed in float32 even under autocast."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
+def latin_uniforms(n: int, k: int, generator: torch.Generator) -> Tensor:
+    """Return ``n`` draws of ``k`` uniforms of which each column visits every n-th of the unit interval once.
+
+    Each number is uniform, so averages over the draws are unbiased; their variance is far below that of independent
+    draws (McKay, Beckman and Conover, 1979), which matters because all rows share the draws.
+    """
+    cell = torch.rand(n, k, generator=generator, device=generator.device).argsort(0)
+    return (cell + torch.rand(n, k, generator=generator, device=generator.device)) / n
+
+
+def latin_normals(n: int, k: int, generator: torch.Generator) -> Tensor:
+    """Return ``n`` draws of ``k`` standard normals, stratified like `latin_uniforms`."""
+    edge = torch.finfo(torch.float32).eps
+    standard = Normal(torch.zeros((), device=generator.device), 1.0, validate_args=False)
+    return standard.icdf(latin_uniforms(n, k, generator).clamp(edge, 1 - edge))

@@ -14,7 +14,7 @@ from fewhot.core.registry import OBSERVATIONS
 
 
 class Observation(Part):
-    """Rows in, rows of the same kind out; may ask for noise."""
+    """Rows in, rows of the same kind out; may ask for noise. Observed rows observed again stay as they are."""
 
     def noise(self, n_rows: int, n_columns: int, generator: torch.Generator) -> Tensor | None:
         """Return the random numbers one application needs, or None."""

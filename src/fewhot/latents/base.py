@@ -49,6 +49,10 @@ class Latent(Part):
         """Return the random numbers one draw needs; ``n_rows=1`` gives noise that all rows share."""
         raise TypeError(f"{type(self).__name__} does not say its noise; define noise(n_rows, generator).")
 
+    def bank(self, n: int, generator: torch.Generator) -> list[Noise]:
+        """Return ``n`` draws' noise that all rows share, for evaluation; a family that can stratify it does."""
+        return [self.noise(1, generator) for _ in range(n)]
+
     def draw(self, q: Distribution, noise: Noise) -> Draw:
         """Return one draw, reparametrised."""
         raise TypeError(f"{type(self).__name__} does not say how to draw; define draw(q, noise).")

@@ -10,6 +10,7 @@ from fewhot.core.clipping import LOG_VARIANCE_RANGE, clip_keeping_gradient
 from fewhot.core.records import Draw, Knobs, Noise, Params
 from fewhot.core.registry import LATENTS
 from fewhot.distributions import Gaussian, gaussian_kl
+from fewhot.distributions.noise import latin_normals
 from fewhot.latents.base import CodeSummary, Latent
 
 
@@ -38,6 +39,10 @@ class GaussianLatent(Latent):
     def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         """Return standard normals."""
         return {"slab": torch.randn(n_rows, self.n_latent, generator=generator, device=generator.device)}
+
+    def bank(self, n: int, generator: torch.Generator) -> list[Noise]:
+        """Return stratified standard normals."""
+        return [{"slab": row[None]} for row in latin_normals(n, self.n_latent, generator)]
 
     def draw(self, q: Distribution, noise: Noise) -> Draw:
         """Return the mean plus scaled noise."""

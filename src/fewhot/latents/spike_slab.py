@@ -14,6 +14,7 @@ from fewhot.core.clipping import LOG_VARIANCE_RANGE, LOGIT_RANGE, clip_keeping_g
 from fewhot.core.records import Draw, Knobs, Noise, Params
 from fewhot.core.registry import LATENTS
 from fewhot.distributions import SpikeSlab, kl_parts
+from fewhot.distributions.noise import latin_normals, latin_uniforms
 from fewhot.latents.base import CodeSummary, Latent
 from fewhot.latents.relaxations import BinaryConcrete, Relaxation
 
@@ -77,6 +78,12 @@ class SpikeSlabLatent(Latent):
             "gate": torch.rand(shape, generator=generator, device=device),
             "slab": torch.randn(shape, generator=generator, device=device),
         }
+
+    def bank(self, n: int, generator: torch.Generator) -> list[Noise]:
+        """Return stratified uniforms and standard normals."""
+        gate = latin_uniforms(n, self.n_latent, generator)
+        slab = latin_normals(n, self.n_latent, generator)
+        return [{"gate": u[None], "slab": e[None]} for u, e in zip(gate, slab, strict=True)]
 
     def draw(self, q: Distribution, noise: Noise) -> Draw:
         """Return gate times slab."""

@@ -64,7 +64,14 @@ def encoder_for(
             f"encoder is {choice!r}; it must be 'auto', the name of a registered body or a torch module from rows "
             f"(B, {spec.n_columns}) to vectors (B, H)."
         )
-    return Encoder(features_for(spec), BODIES[choice](spec.n_columns, hidden_layer_sizes, activation))
+    try:
+        body = BODIES[choice](spec.n_columns, hidden_layer_sizes, activation)
+    except TypeError as error:
+        raise InvalidParameterError(
+            f"The body {choice!r} cannot be built from (n_columns, hidden_layer_sizes, activation); "
+            f"pass it as a module."
+        ) from error
+    return Encoder(features_for(spec), body)
 
 
 def rate_decay(n_steps: int) -> Cosine:

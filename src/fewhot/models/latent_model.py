@@ -72,6 +72,14 @@ class LatentModel(Part):
         observed = self.observation.noise(n_rows, self.decoder.head.n_columns, generator)
         return noise if observed is None else {**noise, "observation": observed}
 
+    def bank(self, n: int, generator: torch.Generator) -> list[Noise]:
+        """Return the random numbers of ``n`` passes, each shared by all rows, for evaluation."""
+        draws = self.latent.bank(n, generator)
+        observed = self.observation.noise(n, self.decoder.head.n_columns, generator)
+        if observed is None:
+            return draws
+        return [{**draw, "observation": row[None]} for draw, row in zip(draws, observed, strict=True)]
+
     def observe(self, batch: Batch, noise: Noise) -> Batch:
         """Return the rows that the bound is about."""
         return batch._replace(x=self.observation(batch.x, noise.get("observation")))

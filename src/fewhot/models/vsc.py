@@ -52,7 +52,7 @@ def vsc(
     seen = observed.spec(spec)
     body = encoder_for(seen, hidden_layer_sizes, encoder)
     dial = [] if l0 is None else [Dial(n_latent, l0, usage_cap(l0, n_latent), freeze_at=int(FREEZE_SHARE * n_steps))]
-    rate = alpha if alpha is not None else (l0 or 1) / n_latent
+    rate = alpha if alpha is not None else min((l0 or 1) / n_latent, 0.5)
     relaxation: Relaxation = SharpSigmoid(50.0, "soft") if faithful else BinaryConcrete(0.75, "straight-through")
     return LatentModel(
         observation=observed,

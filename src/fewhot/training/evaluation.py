@@ -12,7 +12,7 @@ from fewhot.metrics.activity import activity_of_shares
 from fewhot.models.latent_model import LatentModel
 
 MOST_ROWS = 2048
-DRAWS = 4
+DRAWS = 8
 _BATCH = 2048
 _DENSE_UNIT_VARIANCE = 0.01
 
@@ -29,7 +29,7 @@ class Evaluator:
     def __call__(self) -> dict[str, float]:
         """Return the exact bound and the activity of the units on these rows."""
         generator = stream(self.seed, "evaluation", device=self.data.device)
-        bank = [self.model.noise(1, generator) for _ in range(DRAWS)]
+        bank = self.model.bank(DRAWS, generator)
         was_training = self.model.training
         self.model.eval()
         bounds, active, values = [], [], []

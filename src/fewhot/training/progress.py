@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from fewhot.training.callbacks import Record
 
@@ -13,47 +15,48 @@ _LINE_EVERY_SECONDS = 10.0
 
 
 class ProgressView:
-    """A bar on a terminal, or a line now and then elsewhere. It only reads what it is handed."""
+    """A bar with the numbers below it on a terminal, a line now and then elsewhere. It only reads what it is handed."""
 
     def __init__(self, max_steps: int, start: int, console: Console | None = None) -> None:
         self.console = console or Console(stderr=True)
         self.max_steps = max_steps
         self._start = start
         self._began = self._line_at = time.monotonic()
+        self._record: Record = {}
         self._bar = Progress(
             TextColumn("[bold]fit"),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TextColumn("{task.fields[speed]}"),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[numbers]}"),
-            console=self.console,
-            auto_refresh=False,
-            disable=not self.console.is_terminal,
+            TextColumn("left"),
         )
-        self._task = self._bar.add_task("fit", total=max_steps, completed=start, speed="", numbers="")
-        self._bar.start()
-        self._record: Record = {}
+        self._task = self._bar.add_task("fit", total=max_steps, completed=start, speed="")
+        self._live = Live(self._shown(), console=self.console, auto_refresh=False) if self.console.is_terminal else None
+        if self._live:
+            self._live.start()
 
     def update(self, step: int, record: Record | None = None) -> None:
         """Show the step, and the newest evaluation."""
         now = time.monotonic()
         self._record = record or self._record
         rate = (step - self._start) / max(now - self._began, 1e-9)
-        self._bar.update(self._task, completed=step, speed=f"{rate:,.0f} steps/s", numbers=describe(self._record))
-        self._bar.refresh()
-        if not self.console.is_terminal and (now - self._line_at > _LINE_EVERY_SECONDS or step == self.max_steps):
+        if self._live:
+            self._bar.update(self._task, completed=step, speed=f"{rate:,.0f} steps/s")
+            self._live.update(self._shown(), refresh=True)
+        elif now - self._line_at > _LINE_EVERY_SECONDS or step == self.max_steps:
             self._line_at = now
             left = (self.max_steps - step) / max(rate, 1e-9)
-            self.console.print(
-                f"step {step:,} of {self.max_steps:,}, {rate:,.0f} steps/s, {left:.0f} s left; "
-                f"{describe(self._record)}",
-                soft_wrap=True,
-            )
+            speed = f"step {step:,} of {self.max_steps:,}, {rate:,.0f} steps/s, {left:.0f} s left"
+            self.console.print(f"{speed}; {describe(self._record)}", soft_wrap=True)
 
     def close(self) -> None:
         """Leave the last state on the screen."""
-        self._bar.stop()
+        if self._live:
+            self._live.stop()
+
+    def _shown(self) -> Group:
+        return Group(self._bar, Text(describe(self._record)))
 
 
 def describe(record: Record) -> str:
