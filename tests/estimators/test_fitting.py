@@ -53,7 +53,7 @@ def test_partial_fit_takes_one_pass_at_a_time(cls: type, rows: np.ndarray) -> No
 
 
 def test_partial_fit_learns() -> None:
-    rows, estimator = one_of_four(), small(VAE, learning_rate=1e-2)
+    rows, estimator = one_of_four(), small(VAE, learning_rate=1e-2, max_steps=400)
     first = estimator.partial_fit(rows).score(rows)
     for _ in range(40):
         estimator.partial_fit(rows)

@@ -105,6 +105,7 @@ def test_each_batch_shape_has_its_graph_and_their_number_is_bounded(monkeypatch:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")  # the compiler's own
 @pytest.mark.parametrize("cls", [VAE, VSC])
 def test_compiled_steps_equal_eager_ones_on_a_cpu(cls: type) -> None:
     X = _rows(sparse=False)[:200]

@@ -13,7 +13,6 @@ from torch import Tensor
 from fewhot.codes.codes import Codes, Matrix
 from fewhot.core.devices import matrix_precision
 from fewhot.core.records import Batch, Noise, Params
-from fewhot.core.seeding import stream
 from fewhot.data import Dataset
 from fewhot.inference import exact_bound, importance_bound, refine
 from fewhot.latents import CodeSummary
@@ -36,7 +35,7 @@ class Encoding(NamedTuple):
 
 def encode_values(model: LatentModel, data: Dataset, how: Encoding, *, sparse: bool) -> Matrix:
     """Return the map code of every row."""
-    bank = _bank(model, data, how.seed, "refinement", REFINE_DRAWS)
+    bank = model.bank(REFINE_DRAWS, how.seed, "refinement", data.device)
     gather = _Gatherer(model, sparse)
     with matrix_precision("float32", data.device):
         for batch in data.batches(BATCH):
@@ -47,8 +46,8 @@ def encode_values(model: LatentModel, data: Dataset, how: Encoding, *, sparse: b
 
 def encode(model: LatentModel, data: Dataset, how: Encoding, *, sparse: bool) -> Codes:
     """Return codes with variance, activity, bound and, when refined, the gap that refinement closed."""
-    bank = _bank(model, data, how.seed, "refinement", REFINE_DRAWS)
-    fresh = _bank(model, data, how.seed, "score", SCORE_DRAWS)
+    bank = model.bank(REFINE_DRAWS, how.seed, "refinement", data.device)
+    fresh = model.bank(SCORE_DRAWS, how.seed, "score", data.device)
     gather = _Gatherer(model, sparse)
     bounds, before = [], []
     with matrix_precision("float32", data.device):
@@ -70,8 +69,8 @@ def encode(model: LatentModel, data: Dataset, how: Encoding, *, sparse: bool) ->
 
 def score(model: LatentModel, data: Dataset, how: Encoding, *, importance_draws: int | None = None) -> np.ndarray:
     """Return the bound of every row; importance-weighted over so many draws when asked."""
-    bank = _bank(model, data, how.seed, "refinement", REFINE_DRAWS)
-    fresh = _bank(model, data, how.seed, "score", importance_draws or SCORE_DRAWS)
+    bank = model.bank(REFINE_DRAWS, how.seed, "refinement", data.device)
+    fresh = model.bank(importance_draws or SCORE_DRAWS, how.seed, "score", data.device)
     bound = exact_bound if importance_draws is None else importance_bound
     rows = []
     with matrix_precision("float32", data.device):
@@ -90,10 +89,6 @@ def _local(model: LatentModel, batch: Batch, how: Encoding, bank: Sequence[Noise
     seen = model.observe(batch, bank[0])
     psi = model.psi(seen)
     return seen, refine(model, seen, psi, bank, how.refine_steps) if how.refine_steps else psi
-
-
-def _bank(model: LatentModel, data: Dataset, seed: int, purpose: str, n: int) -> list[Noise]:
-    return model.bank(n, stream(seed, purpose, device=data.device))
 
 
 class _Gatherer:

@@ -25,6 +25,11 @@ class Dense(NamedTuple):
     x: Tensor  # (B, D)
 
     @property
+    def n_columns(self) -> int:
+        """How many columns."""
+        return self.x.shape[1]
+
+    @property
     def n_rows(self) -> int:
         """How many rows."""
         return self.x.shape[0]

@@ -12,6 +12,8 @@ from fewhot.core.records import Batch, Knobs, Noise, Params, Pass
 from fewhot.inference.phases import Model
 
 EXACT = Knobs(gates="exact")
+DRAWN_ELEMENTS = 1 << 23
+"""How many decoder outputs one evaluation pass may hold."""
 
 
 @torch.no_grad()
@@ -22,7 +24,7 @@ def exact_bound(model: Model, batch: Batch, bank: Sequence[Noise], psi: Params |
 
     The same noise serves every row, so that a row's number depends neither on its neighbours nor on the batch size.
     """
-    return torch.stack([model.bound(result) for result in _passes(model, batch, bank, psi)]).mean(0)
+    return torch.cat([_with_draws(model.bound(result)) for result in _passes(model, batch, bank, psi)]).mean(0)
 
 
 @torch.no_grad()
@@ -36,15 +38,32 @@ def importance_bound(model: Model, batch: Batch, bank: Sequence[Noise], psi: Par
     """
     seen = model.observe(batch, bank[0])
     local = model.psi(seen) if psi is None else psi
-    weights = torch.stack([model.log_weight(model.run(local, seen, EXACT, noise)) for noise in bank])
+    bank = [{name: value for name, value in noise.items() if name != "observation"} for noise in bank]
+    weights = torch.cat([_with_draws(model.log_weight(result)) for result in _passes(model, seen, bank, local)])
     return torch.logsumexp(weights, dim=0) - math.log(len(bank))
 
 
+def together(bank: Sequence[Noise], batch: Batch) -> Iterator[Noise]:
+    """Stack draws so that one pass takes many, as far as memory allows; a random observation is taken alone."""
+    size = max(1, DRAWN_ELEMENTS // (batch.x.n_rows * batch.x.n_columns))
+    if "observation" in bank[0]:
+        yield from bank
+        return
+    for start in range(0, len(bank), size):
+        group = bank[start : start + size]
+        yield {name: torch.stack([noise[name] for noise in group]) for name in group[0]}  # (S, 1, K)
+
+
 def _passes(model: Model, batch: Batch, bank: Sequence[Noise], psi: Params | None) -> Iterator[Pass]:
-    """Run once for each draw; rows are encoded again only where the observation itself is random."""
+    """Run the draws; rows are encoded again only where the observation itself is random."""
     amortised = psi is None
-    for noise in bank:
+    for noise in together(bank, batch):
         seen = model.observe(batch, noise)
         if psi is None or (amortised and "observation" in noise):
             psi = model.psi(seen)
         yield model.run(psi, seen, EXACT, noise)
+
+
+def _with_draws(values: Tensor) -> Tensor:
+    """Give a single draw's (B,) values the leading dimension that several draws have."""
+    return values if values.dim() > 1 else values[None]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from fewhot.core.records import Batch, Knobs, Noise, Params
-from fewhot.inference.evaluation import exact_bound
+from fewhot.inference.evaluation import exact_bound, together
 from fewhot.inference.phases import Model
 
 STRAIGHT_THROUGH = Knobs(gates="straight-through")
@@ -59,7 +59,7 @@ def refine(
 def _gradient(model: Model, batch: Batch, moving: Params, held: Params, draws: Sequence[Noise]) -> Params:
     with torch.enable_grad():
         leaves = {name: value.detach().requires_grad_() for name, value in moving.items()}
-        passes = [model.run({**held, **leaves}, batch, STRAIGHT_THROUGH, noise) for noise in draws]
-        bound = torch.stack([model.bound(result) for result in passes]).mean(0)  # (B,)
-        gradient: tuple[Tensor, ...] = torch.autograd.grad(bound.sum(), list(leaves.values()))
+        passes = (model.run({**held, **leaves}, batch, STRAIGHT_THROUGH, noise) for noise in together(draws, batch))
+        total = torch.stack([model.bound(result).sum() for result in passes]).sum()  # over draws and rows
+        gradient: tuple[Tensor, ...] = torch.autograd.grad(total, list(leaves.values()))
     return dict(zip(leaves, gradient, strict=True))

@@ -54,7 +54,7 @@ class Latent(Part):
         return [self.noise(1, generator) for _ in range(n)]
 
     def draw(self, q: Distribution, noise: Noise) -> Draw:
-        """Return one draw, reparametrised."""
+        """Return one draw, reparametrised; noise of shape (S, 1, K) or (S, B, K) gives S draws at once."""
         raise TypeError(f"{type(self).__name__} does not say how to draw; define draw(q, noise).")
 
     def summary(self, psi: Params) -> CodeSummary:

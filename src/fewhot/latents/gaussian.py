@@ -47,7 +47,7 @@ class GaussianLatent(Latent):
     def draw(self, q: Distribution, noise: Noise) -> Draw:
         """Return the mean plus scaled noise."""
         assert isinstance(q, Gaussian)
-        return Draw(q.rsample(noise=noise["slab"]))
+        return Draw(q.rsample(noise["slab"].shape[:-2], noise=noise["slab"]))
 
     def divergence(self, q: Distribution, p: Distribution, draw: Draw) -> Params:
         """Return the closed form against a Gaussian prior, an estimate from the draw against any other."""

@@ -88,7 +88,7 @@ class SpikeSlabLatent(Latent):
     def draw(self, q: Distribution, noise: Noise) -> Draw:
         """Return gate times slab."""
         assert isinstance(q, SpikeSlab)
-        return q.draw(noise=noise)
+        return q.draw(noise["slab"].shape[:-2], noise=noise)
 
     def divergence(self, q: Distribution, p: Distribution, draw: Draw) -> Params:
         """Return equation (1) in its two parts: choosing the units, and the values of the chosen ones."""

@@ -12,6 +12,7 @@ from fewhot.core.parts import Part
 from fewhot.core.records import Batch, ColumnMoments, Knobs, Noise, Params, Pass, Rows, Terms
 from fewhot.core.registry import STRUCTURES
 from fewhot.core.schedules import Schedule
+from fewhot.core.seeding import stream
 from fewhot.features.observations import Observation
 from fewhot.inference import Amortised
 from fewhot.latents import Latent
@@ -72,13 +73,14 @@ class LatentModel(Part):
         observed = self.observation.noise(n_rows, self.decoder.head.n_columns, generator)
         return noise if observed is None else {**noise, "observation": observed}
 
-    def bank(self, n: int, generator: torch.Generator) -> list[Noise]:
-        """Return the random numbers of ``n`` passes, each shared by all rows, for evaluation."""
+    def bank(self, n: int, seed: int, purpose: str, device: torch.device) -> list[Noise]:
+        """Return the random numbers of ``n`` passes, each shared by all rows: the same on every device."""
+        generator = stream(seed, purpose)
         draws = self.latent.bank(n, generator)
         observed = self.observation.noise(n, self.decoder.head.n_columns, generator)
-        if observed is None:
-            return draws
-        return [{**draw, "observation": row[None]} for draw, row in zip(draws, observed, strict=True)]
+        if observed is not None:
+            draws = [{**draw, "observation": row[None]} for draw, row in zip(draws, observed, strict=True)]
+        return [{name: value.to(device) for name, value in draw.items()} for draw in draws]
 
     def observe(self, batch: Batch, noise: Noise) -> Batch:
         """Return the rows that the bound is about."""

@@ -1,8 +1,9 @@
-"""Adam in one fused pass: clipping and skipping happen inside the kernel, and it can be captured in a graph."""
+"""Adam whose clipping and skipping happen inside the update, and which can be captured in a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -10,15 +11,13 @@ from torch import Tensor, nn
 from fewhot.inference.phases import OptimiserSpec
 
 _EPSILON = 1e-8
-_BLOCKS = 128
-_SLICES = (8_192, 65_536)
 
 
 class FusedAdam:
-    """torch's fused Adam kernel on tensors that this object owns.
+    """torch's fused Adam kernel, or the same update compiled, on tensors that this object owns.
 
-    The kernel gives each 65,536 elements of a tensor to one block of threads, so that a network of a million weights
-    keeps 15 of a large GPU's 132 processors busy. On CUDA it is therefore handed slices that fill the device.
+    The kernel gives each 65,536 elements of a tensor to one block of threads: a network of a million weights keeps 15
+    of a large GPU's 132 processors busy. Compiled, the update is one pointwise kernel a tensor and fills the device.
 
     Parameters
     ----------
@@ -38,14 +37,20 @@ class FusedAdam:
         self, parameters: Sequence[nn.Parameter], spec: OptimiserSpec, *, rate: Tensor, scale: Tensor, halted: Tensor
     ) -> None:
         self.parameters = list(parameters)
-        for parameter in self.parameters:  # the kernel walks through memory, whatever the strides
-            parameter.data = parameter.data.contiguous()
         self.spec = spec
         self.rate, self.scale, self.halted = rate, scale, halted
         self.count = torch.zeros((), device=rate.device)
         self.first = [torch.zeros_like(p, memory_format=torch.contiguous_format) for p in self.parameters]
         self.second = [torch.zeros_like(p, memory_format=torch.contiguous_format) for p in self.parameters]
-        self._size = _slice_size(self.parameters, rate.device)
+        self.update = _fused
+
+    def compile(self, **options: Any) -> None:
+        """Use the compiled update from now on."""
+        self.update = torch.compile(_pointwise, dynamic=False, **options)
+
+    def forget_compiled(self) -> None:
+        """Use the fused kernel again."""
+        self.update = _fused
 
     def zero_grad(self) -> None:
         """Forget the gradients."""
@@ -55,25 +60,17 @@ class FusedAdam:
     @torch.no_grad()
     def step(self) -> None:
         """Move every parameter that has a gradient."""
-        moved = [j for j, parameter in enumerate(self.parameters) if parameter.grad is not None]
-        weights = self._sliced([self.parameters[j].data for j in moved])
-        self.count += 1 - self.halted
-        torch._fused_adam_(  # pyright: ignore[reportPrivateImportUsage]
-            weights,
-            self._sliced([_gradient(self.parameters[j]) for j in moved]),
-            self._sliced([self.first[j] for j in moved]),
-            self._sliced([self.second[j] for j in moved]),
-            [],
-            [self.count] * len(weights),
-            lr=self.rate,
-            beta1=self.spec.betas[0],
-            beta2=self.spec.betas[1],
-            weight_decay=self.spec.weight_decay,
-            eps=_EPSILON,
-            amsgrad=False,
-            maximize=False,
-            grad_scale=self.scale,
-            found_inf=self.halted,
+        gradients = {j: p.grad for j, p in enumerate(self.parameters) if p.grad is not None}
+        self.update(
+            [self.parameters[j].detach() for j in gradients],
+            list(gradients.values()),
+            [self.first[j] for j in gradients],
+            [self.second[j] for j in gradients],
+            self.count,
+            self.rate,
+            self.scale,
+            self.halted,
+            self.spec,
         )
 
     def state(self) -> dict[str, Tensor]:
@@ -86,19 +83,59 @@ class FusedAdam:
         for name, value in self.state().items():
             value.copy_(state[name])
 
-    def _sliced(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        if self._size is None:
-            return list(tensors)
-        return [part for tensor in tensors for part in tensor.view(-1).split(self._size)]
+
+def _fused(
+    weights: list[Tensor],
+    gradients: list[Tensor],
+    first: list[Tensor],
+    second: list[Tensor],
+    count: Tensor,
+    rate: Tensor,
+    scale: Tensor,
+    halted: Tensor,
+    spec: OptimiserSpec,
+) -> None:
+    count += 1 - halted
+    torch._fused_adam_(  # pyright: ignore[reportPrivateImportUsage]
+        weights,
+        gradients,
+        first,
+        second,
+        [],
+        [count] * len(weights),
+        lr=rate,
+        beta1=spec.betas[0],
+        beta2=spec.betas[1],
+        weight_decay=spec.weight_decay,
+        eps=_EPSILON,
+        amsgrad=False,
+        maximize=False,
+        grad_scale=scale,
+        found_inf=halted,
+    )
 
 
-def _gradient(parameter: nn.Parameter) -> Tensor:
-    assert parameter.grad is not None
-    return parameter.grad.contiguous()
-
-
-def _slice_size(parameters: Sequence[nn.Parameter], device: torch.device) -> int | None:
-    if device.type != "cuda":
-        return None
-    even = sum(parameter.numel() for parameter in parameters) // _BLOCKS
-    return min(max(even, _SLICES[0]), _SLICES[1])
+def _pointwise(
+    weights: list[Tensor],
+    gradients: list[Tensor],
+    first: list[Tensor],
+    second: list[Tensor],
+    count: Tensor,
+    rate: Tensor,
+    scale: Tensor,
+    halted: Tensor,
+    spec: OptimiserSpec,
+) -> None:
+    count += 1 - halted
+    beta1, beta2 = spec.betas
+    stays = halted > 0
+    size = rate / (1 - beta1**count)
+    root = (1 - beta2**count).sqrt()
+    for weight, gradient, mean, square in zip(weights, gradients, first, second, strict=True):
+        g = gradient / scale + spec.weight_decay * weight
+        new_mean = torch.lerp(mean, g, 1 - beta1)
+        new_square = torch.lerp(square, g * g, 1 - beta2)
+        new_weight = weight - size * new_mean / (new_square.sqrt() / root + _EPSILON)
+        mean.copy_(torch.where(stays, mean, new_mean))
+        square.copy_(torch.where(stays, square, new_square))
+        weight.copy_(torch.where(stays, weight, new_weight))

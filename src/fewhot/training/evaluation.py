@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 
 from fewhot.core.devices import matrix_precision
-from fewhot.core.seeding import stream
 from fewhot.data import Dataset
 from fewhot.inference import exact_bound
 from fewhot.metrics.activity import activity_of_shares
@@ -23,20 +22,18 @@ class Evaluator:
     def __init__(self, model: LatentModel, data: Dataset, seed: int) -> None:
         self.model = model
         self.data = data
-        self.seed = seed
+        self.bank = model.bank(DRAWS, seed, "evaluation", data.device)
 
     @torch.no_grad()
     def __call__(self) -> dict[str, float]:
         """Return the exact bound and the activity of the units on these rows."""
-        generator = stream(self.seed, "evaluation", device=self.data.device)
-        bank = self.model.bank(DRAWS, generator)
         was_training = self.model.training
         self.model.eval()
         bounds, active, values = [], [], []
         with matrix_precision("float32", self.data.device):
             for batch in self.data.batches(_BATCH):
-                bounds.append(exact_bound(self.model, batch, bank))
-                summary = self.model.latent.summary(self.model.psi(self.model.observe(batch, bank[0])))
+                bounds.append(exact_bound(self.model, batch, self.bank))
+                summary = self.model.latent.summary(self.model.psi(self.model.observe(batch, self.bank[0])))
                 active.append(summary.active)
                 values.append(summary.values)
         self.model.train(was_training)

@@ -68,8 +68,8 @@ class TrainStep:
             with matrix_precision(self.settings.precision, self.device):
                 noise = phase.noise(batch.x.n_rows, self.noise)
                 loss, measured, signals = self.losses[i](batch, self.step, noise, memo)
-            self.optimisers[i].zero_grad()
-            loss.backward(inputs=list(phase.parameters))
+                self.optimisers[i].zero_grad()
+                loss.backward(inputs=list(phase.parameters))
             gradients = [p.grad for p in phase.parameters if p.grad is not None]
             if self._reduce is not None:
                 self._reduce(gradients)
@@ -79,14 +79,18 @@ class TrainStep:
         self.step += 1
 
     def compile(self, **options: Any) -> None:
-        """Compile the losses and the bookkeeping; ``options`` are those of `torch.compile`."""
+        """Compile the losses, the bookkeeping and the updates; ``options`` are those of `torch.compile`."""
         self.losses = [torch.compile(loss, dynamic=False, **options) for loss in self.losses]
         self.bookkeeping = torch.compile(self._bookkeep, dynamic=False, **options)
+        for optimiser in self.optimisers:
+            optimiser.compile(**options)
 
     def forget_compiled(self) -> None:
         """Go back to the functions as they are written."""
         self.losses = [self._loss(phase) for phase in self.phases]
         self.bookkeeping = self._bookkeep
+        for optimiser in self.optimisers:
+            optimiser.forget_compiled()
 
     def _loss(self, phase: Phase) -> PhaseLoss:
         def loss(batch: Batch, step: Tensor, noise: Noise, memo: Params) -> tuple[Tensor, Params, Params]:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from fewhot.core.errors import DivergedError
-from fewhot.core.seeding import seeded, stream
+from fewhot.core.seeding import derive_seed, seeded, stream
 from fewhot.data import Dataset, Order
 from fewhot.models.latent_model import LatentModel
 from fewhot.training import history
@@ -115,7 +115,7 @@ class Trainer:
 
     def _loop(self, train: Dataset, held_out: Dataset | None) -> None:
         settings = self.settings
-        order = Order(train.n_rows, settings.batch_size, settings.seed, train.device)
+        order = Order(train.n_rows, settings.batch_size, derive_seed(settings.seed, self.order_start), train.device)
         evaluator = Evaluator(self.model, _rows_to_watch(held_out or train, settings.seed), settings.seed)
         runner = Runner(self.step, train, settings.compile)
         view = ProgressView(settings.max_steps, self.done) if self.show_progress else None
