@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -129,8 +130,8 @@ def _pointwise(
     count += 1 - halted
     beta1, beta2 = spec.betas
     stays = halted > 0
-    size = rate / (1 - beta1**count)
-    root = (1 - beta2**count).sqrt()
+    size = rate / -torch.expm1(count * math.log(beta1))  # 1 - beta^t without cancellation
+    root = (-torch.expm1(count * math.log(beta2))).sqrt()
     for weight, gradient, mean, square in zip(weights, gradients, first, second, strict=True):
         g = gradient / scale + spec.weight_decay * weight
         new_mean = torch.lerp(mean, g, 1 - beta1)
