@@ -164,8 +164,8 @@ def gpu_suite() -> dict[str, object]:
     plain = [dataloader_vsc(X, 1500)]
     timings = {}
     for name, compile, n_steps, sparsity in (
-        ("fixed prior, eager", False, 1000, {"alpha": 0.05}),
-        ("fixed prior, captured", "graph", 10_000, {"alpha": 0.05}),
+        ("fixed prior, eager", False, 500, {"alpha": 0.05}),
+        ("fixed prior, captured", "graph", 6_000, {"alpha": 0.05}),
         ("fixed prior, compiled and captured", True, 40_000, {"alpha": 0.05}),
         ("dial, compiled and captured", True, 40_000, {"l0": 5}),
     ):

@@ -79,22 +79,21 @@ def main() -> None:
         ),
         "VAE()": lambda seed: fh.VAE(random_state=seed, **COMMON),
     }
-    results = {}
-    for name, make in models.items():
-        runs = [measure(make(seed), train, test) for seed in arguments.seeds]
-        results[name] = {"seeds": arguments.seeds, "runs": runs, "summary": summarise(runs)}
-        shown = {k: f"{v['mean']:.2f} ± {v['se']:.2f}" for k, v in results[name]["summary"].items()}
-        print(name, shown, flush=True)
-    report = {
+    report: dict[str, Any] = {
         "command": "python benchmarks/sparse_mnist.py",
         "commit": arguments.commit,
         "hardware": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
         "torch": torch.__version__,
         "settings": {**COMMON, "hidden_layer_sizes": list(COMMON["hidden_layer_sizes"])},
-        "results": results,
+        "results": {},
     }
     arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "results.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    for name, make in models.items():
+        runs = [measure(make(seed), train, test) for seed in arguments.seeds]
+        summary = summarise(runs)
+        report["results"][name] = {"seeds": arguments.seeds, "runs": runs, "summary": summary}
+        (arguments.out / "results.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        print(name, {k: f"{v['mean']:.2f} ± {v['se']:.2f}" for k, v in summary.items()}, flush=True)
 
 
 if __name__ == "__main__":
