@@ -10,8 +10,8 @@ from fewhot.inference import exact_bound
 from fewhot.metrics.activity import activity_of_shares
 from fewhot.models.latent_model import LatentModel
 
-MOST_ROWS = 2048
-DRAWS = 8
+MOST_ROWS = 512
+DRAWS = 4
 _BATCH = 2048
 _DENSE_UNIT_VARIANCE = 0.01
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -24,11 +26,11 @@ class Halt:
         self.raised = torch.zeros((), device=device)
         self.at = torch.full((), -1, dtype=torch.int64, device=device)
 
-    def update(self, finite: Tensor, step: Tensor) -> None:
-        """Raise the flag unless everything is finite; keep the first step at which it went up."""
-        rises = (self.raised == 0) & ~finite
-        self.at.copy_(torch.where(rises, step, self.at))
-        self.raised.copy_(torch.maximum(self.raised, rises.float()))
+    def update(self, values: Tensor, step: Tensor) -> None:
+        """Raise the flag unless every value is finite; keep the first step at which it went up."""
+        finite = values.sum() * 0 == 0  # anything infinite or NaN makes this NaN
+        self.at.copy_(torch.where(finite | (self.raised > 0), self.at, step))
+        self.raised.masked_fill_(~finite, 1.0)
 
 
 class Meter:
@@ -48,12 +50,10 @@ class Meter:
     def add(self, values: Params, gradient_norm: Tensor, step: Tensor) -> None:
         """Take in one step. After the first value that is not finite nothing is recorded any more."""
         row = torch.stack([*values.values(), gradient_norm])
-        finite = torch.isfinite(row)
-        self.bad |= ~finite & (self.halt.raised == 0)
-        self.halt.update(finite.all(), step)
-        running = self.halt.raised == 0
-        self.total += torch.where(running, row, 0.0)
-        self.count += running
+        self.last.copy_(torch.where(self.halt.raised > 0, self.last, row))
+        self.halt.update(row, step)
+        self.total += row.masked_fill(self.halt.raised > 0, 0.0)
+        self.count += 1 - self.halt.raised
 
     def read(self) -> dict[str, float]:
         """Return the mean of each term since the last `reset`."""
@@ -69,7 +69,7 @@ class Meter:
 
     def first_bad(self) -> str | None:
         """Return the name of a term that was not finite: a cause rather than the loss it ended up in."""
-        bad = [name for name, flag in zip(self.names, self.bad.tolist(), strict=True) if flag]
+        bad = [name for name, value in zip(self.names, self.last.tolist(), strict=True) if not math.isfinite(value)]
         causes = [name for name in bad if name not in ("bound", "loss")]
         return next(iter(causes or bad), None)
 
@@ -84,4 +84,4 @@ class Meter:
         self.names = list(names)
         self.total = torch.zeros(len(names), device=device)
         self.count = torch.zeros((), device=device)
-        self.bad = torch.zeros(len(names), dtype=torch.bool, device=device)
+        self.last = torch.zeros(len(names), device=device)  # the newest row, or the first that was not finite

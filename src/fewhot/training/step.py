@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from fewhot.core.devices import matrix_precision
-from fewhot.core.records import Batch, Noise, Params
+from fewhot.core.records import Batch, Knobs, Noise, Params
 from fewhot.inference.phases import Phase
 from fewhot.models.latent_model import LatentModel
 from fewhot.training.adam import FusedAdam
@@ -22,6 +22,7 @@ Reduce = Callable[[list[Tensor]], None]
 
 _NORM_MEMORY = 0.98
 _SMALLEST_NORM = 1e-30
+_FLUSH_EVERY = 256
 
 
 class TrainStep:
@@ -78,6 +79,12 @@ class TrainStep:
             self.optimisers[i].step()
         self.step += 1
 
+    def keep_quick(self, done: int) -> None:
+        """Do what a CPU needs now and then, at steps that depend on the count alone."""
+        if self.device.type == "cpu" and done % _FLUSH_EVERY == 0:
+            for optimiser in self.optimisers:
+                optimiser.flush_tiny()
+
     def compile(self, **options: Any) -> None:
         """Compile the losses, the bookkeeping and the updates; ``options`` are those of `torch.compile`."""
         self.losses = [torch.compile(loss, dynamic=False, **options) for loss in self.losses]
@@ -94,8 +101,9 @@ class TrainStep:
 
     def _loss(self, phase: Phase) -> PhaseLoss:
         def loss(batch: Batch, step: Tensor, noise: Noise, memo: Params) -> tuple[Tensor, Params, Params]:
-            terms = phase.loss(batch, self.model.knobs(step), noise, memo)
-            return terms.loss, scalars(terms), terms.signals
+            knobs = self.model.knobs(step)
+            terms = phase.loss(batch, knobs, noise, memo)
+            return terms.loss, scalars(terms), {**terms.signals, **_rate_of(knobs)}
 
         return loss
 
@@ -103,12 +111,12 @@ class TrainStep:
     def _bookkeep(self, i: int, measured: Params, norm: Tensor, signals: Params) -> None:
         """Meter the terms, bound the gradient by a multiple of its running norm, set the rate, move the controllers."""
         self.meters[i].add(measured, norm, self.step)
-        mean = self.norms[i]
-        limit = torch.where(mean > 0, self.settings.clip_factor * mean, norm).clamp(min=_SMALLEST_NORM)
+        mean = torch.where(self.norms[i] > 0, self.norms[i], norm)
+        limit = (self.settings.clip_factor * mean).clamp(min=_SMALLEST_NORM)
         self.scales[i].copy_((norm / limit).clamp(min=1.0))
-        mean.copy_(torch.where(mean > 0, torch.lerp(mean, torch.minimum(norm, limit), 1 - _NORM_MEMORY), norm))
+        self.norms[i].copy_(torch.lerp(mean, torch.minimum(norm, limit), 1 - _NORM_MEMORY))
         rate = self.settings.learning_rate * self.phases[i].optimiser.relative_rate
-        self.rates[i].fill_(rate).mul_(self.model.knobs(self.step).get("learning_rate", 1.0))
+        self.rates[i].fill_(rate).mul_(signals.get("learning_rate", 1.0))
         self._control(signals)
 
     def _control(self, signals: Params) -> None:
@@ -139,3 +147,7 @@ class TrainStep:
             norm.copy_(tensors[f"norm/{i}"])
         for i, optimiser in enumerate(self.optimisers):
             optimiser.load({name: tensors[f"optimiser/{i}/{name}"] for name in optimiser.state()})
+
+
+def _rate_of(knobs: Knobs) -> Params:
+    return {name: value for name, value in knobs.values.items() if name == "learning_rate"}

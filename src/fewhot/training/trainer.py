@@ -127,6 +127,7 @@ class Trainer:
                 self._whole = False
                 runner(index, train.width(rows))
                 self.done += 1
+                self.step.keep_quick(self.done)
                 self._whole = not evaluating
                 now = time.monotonic()
                 if now - looked > _LOOK_EVERY_SECONDS:
