@@ -39,6 +39,9 @@ def resolve_precision(precision: str, device: torch.device) -> str:
 @contextmanager
 def matrix_precision(precision: str, device: torch.device) -> Generator[None, None, None]:
     """Run a block with the networks' products in ``precision``, and give the caller's setting back."""
+    if device.type == "cpu" and precision != "bf16":
+        yield
+        return
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
     try:

@@ -109,6 +109,8 @@ def _fused(
     spec: OptimiserSpec,
 ) -> None:
     count += 1 - halted
+    # On a CPU, where reading a number is free, a scale of 1 is left out: dividing would write every gradient again.
+    divides = weights[0].device.type != "cpu" or float(scale) != 1.0
     torch._fused_adam_(  # pyright: ignore[reportPrivateImportUsage]
         weights,
         gradients,
@@ -123,7 +125,7 @@ def _fused(
         eps=_EPSILON,
         amsgrad=False,
         maximize=False,
-        grad_scale=scale,
+        grad_scale=scale if divides else None,
         found_inf=halted,
     )
 
