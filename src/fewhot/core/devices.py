@@ -39,11 +39,11 @@ def resolve_precision(precision: str, device: torch.device) -> str:
 @contextmanager
 def matrix_precision(precision: str, device: torch.device) -> Generator[None, None, None]:
     """Run a block with the networks' products in ``precision``, and give the caller's setting back."""
-    if device.type == "cpu" and precision != "bf16":
-        yield
+    before, wanted = torch.get_float32_matmul_precision(), "high" if precision == "tf32" else "highest"
+    if before == wanted and precision != "bf16" and not torch.is_autocast_enabled(device.type):
+        yield  # nothing to change, which is every step on a CPU
         return
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
+    torch.set_float32_matmul_precision(wanted)
     try:
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16"):
             yield
