@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,20 @@ from fewhot.inference.phases import OptimiserSpec
 _EPSILON = 1e-8
 _TINY_MEAN = 1e-20  # far below epsilon, and some 400 steps away from a denormal number
 _TINY_SQUARE = 1e-30
+
+
+class _Lists(NamedTuple):
+    weights: list[Tensor]
+    gradients: list[Tensor]
+    first: list[Tensor]
+    second: list[Tensor]
+
+
+class _Scalars(NamedTuple):
+    count: Tensor
+    rate: Tensor
+    scale: Tensor
+    halted: Tensor
 
 
 class FusedAdam:
@@ -64,17 +78,13 @@ class FusedAdam:
     def step(self) -> None:
         """Move every parameter that has a gradient."""
         gradients = {j: p.grad for j, p in enumerate(self.parameters) if p.grad is not None}
-        self.update(
-            [self.parameters[j].detach() for j in gradients],
-            list(gradients.values()),
-            [self.first[j] for j in gradients],
-            [self.second[j] for j in gradients],
-            self.count,
-            self.rate,
-            self.scale,
-            self.halted,
-            self.spec,
+        lists = _Lists(
+            weights=[self.parameters[j].detach() for j in gradients],
+            gradients=list(gradients.values()),
+            first=[self.first[j] for j in gradients],
+            second=[self.second[j] for j in gradients],
         )
+        self.update(lists, _Scalars(self.count, self.rate, self.scale, self.halted), self.spec)
 
     @torch.no_grad()
     def flush_tiny(self) -> None:
@@ -97,17 +107,9 @@ class FusedAdam:
             value.copy_(state[name])
 
 
-def _fused(
-    weights: list[Tensor],
-    gradients: list[Tensor],
-    first: list[Tensor],
-    second: list[Tensor],
-    count: Tensor,
-    rate: Tensor,
-    scale: Tensor,
-    halted: Tensor,
-    spec: OptimiserSpec,
-) -> None:
+def _fused(lists: _Lists, scalars: _Scalars, spec: OptimiserSpec) -> None:
+    weights, gradients, first, second = lists
+    count, rate, scale, halted = scalars
     count += 1 - halted
     # On a CPU, where reading a number is free, a scale of 1 is left out: dividing would write every gradient again.
     divides = weights[0].device.type != "cpu" or float(scale) != 1.0
@@ -130,23 +132,14 @@ def _fused(
     )
 
 
-def _pointwise(
-    weights: list[Tensor],
-    gradients: list[Tensor],
-    first: list[Tensor],
-    second: list[Tensor],
-    count: Tensor,
-    rate: Tensor,
-    scale: Tensor,
-    halted: Tensor,
-    spec: OptimiserSpec,
-) -> None:
+def _pointwise(lists: _Lists, scalars: _Scalars, spec: OptimiserSpec) -> None:
+    count, rate, scale, halted = scalars
     count += 1 - halted
     beta1, beta2 = spec.betas
     stays = halted > 0
     size = rate / -torch.expm1(count * math.log(beta1))  # 1 - beta^t without cancellation
     root = (-torch.expm1(count * math.log(beta2))).sqrt()
-    for weight, gradient, mean, square in zip(weights, gradients, first, second, strict=True):
+    for weight, gradient, mean, square in zip(*lists, strict=True):
         g = gradient / scale + spec.weight_decay * weight
         new_mean = torch.lerp(mean, g, 1 - beta1)
         new_square = torch.lerp(square, g * g, 1 - beta2)
