@@ -24,7 +24,7 @@ class _Lists(NamedTuple):
 
 
 class _Scalars(NamedTuple):
-    count: Tensor
+    taken: Tensor
     rate: Tensor
     scale: Tensor
     halted: Tensor
