@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,15 @@ def test_a_value_without_json_leaves_the_old_file(tmp_path: Path) -> None:
         write_json(path, object())
     assert json.loads(path.read_text()) == 1
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_files_and_folders_follow_the_umask(tmp_path: Path) -> None:
+    mask = os.umask(0o022)
+    try:
+        write_json(tmp_path / "a.json", 1)
+        with replacing_folder(tmp_path / "folder"):
+            pass
+    finally:
+        os.umask(mask)
+    assert (tmp_path / "a.json").stat().st_mode & 0o777 == 0o644
+    assert (tmp_path / "folder").stat().st_mode & 0o777 == 0o755

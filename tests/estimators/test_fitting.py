@@ -12,7 +12,7 @@ from rich.console import Console
 from torch import nn
 
 from fewhot import VAE, VSC, Callback, FewhotError
-from fewhot.core.errors import DivergedError
+from fewhot.core.errors import DivergedError, InvalidParameterError
 from fewhot.training import progress
 from tests.estimators.cases import BOTH, assert_one_sentence, grey_rows, one_of_four, same_weights, small, weights
 
@@ -305,3 +305,11 @@ def test_divergence_is_a_sentence_and_leaves_the_last_model(rows: np.ndarray) ->
         estimator.set_params(learning_rate=1e30).fit(rows)
     assert_one_sentence(error.value)
     assert all(np.array_equal(before[name], value) for name, value in weights(estimator).items())
+
+
+@pytest.mark.parametrize("verb", ["fit", "partial_fit"])
+def test_a_model_is_not_trained_further_under_other_arguments(verb: str, rows: np.ndarray) -> None:
+    estimator = small(VAE, warm_start=True).fit(rows)
+    estimator.set_params(n_components=3, beta=2.0)
+    with pytest.raises(InvalidParameterError, match="beta, n_components changed since the model was built"):
+        getattr(estimator, verb)(rows)

@@ -19,6 +19,7 @@ def replacing_file(path: Path) -> Generator[Path, None, None]:
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     os.close(handle)
     temporary = Path(name)
+    temporary.chmod(0o666 & ~_umask())  # as an ordinary new file, so that colleagues can read it
     try:
         yield temporary
         _sync(temporary)
@@ -33,6 +34,7 @@ def replacing_folder(path: Path) -> Generator[Path, None, None]:
     """Yield a new temporary folder beside ``path``; on success it is renamed to ``path``, which must not exist."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
+    temporary.chmod(0o777 & ~_umask())
     try:
         yield temporary
         for file in temporary.iterdir():
@@ -47,6 +49,12 @@ def write_json(path: Path, value: Any) -> None:
     """Write ``value`` as readable JSON, atomically."""
     with replacing_file(path) as temporary:
         temporary.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _sync(path: Path) -> None:

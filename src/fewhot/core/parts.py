@@ -47,8 +47,8 @@ def address_of(cls: type) -> str:
         if name is not None:
             return f"{kind}/{name}"
     raise NotSavableError(
-        f"{cls.__qualname__} is not registered, so a saved file could not rebuild it; decorate the class with "
-        f"@fewhot.register_part('a-name') and give its constructor arguments back as attributes of the same names."
+        f"{cls.__qualname__} is not registered, so a saved file could not rebuild it; wrap it in a class of your "
+        f"own, decorated with @fewhot.register_part('a-name'), that keeps its constructor arguments as attributes."
     )
 
 

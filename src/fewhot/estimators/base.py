@@ -33,6 +33,11 @@ from fewhot.training.capture import CHOICES
 from fewhot.training.run_folder import State
 
 _LEAST_HELD_OUT = 2
+_TRAINING_ARGUMENTS = frozenset(
+    "max_steps max_epochs batch_size learning_rate validation_fraction n_iter_no_change warm_start refine_steps device "
+    "precision compile random_state verbose callbacks sparse_output max_active".split()
+)
+"""Arguments that may change while a model is trained further; all others say what the model is."""
 
 
 class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -86,7 +91,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             ``n_iter_no_change`` is set.
         """
         self._check_parameters()
-        goes_on = bool(self.warm_start) and hasattr(self, "module_")
+        goes_on = bool(self.warm_start) and self._may_go_on()
         data = dataset_of(self, X, fitting=not goes_on)
         held_out = None if X_val is None else dataset_of(self, X_val, fitting=False)
         return self._train(data, held_out, goes_on=goes_on)
@@ -94,9 +99,25 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Go through X once more, beginning a model at the first call; schedules run over ``max_steps`` in all."""
         self._check_parameters()
-        goes_on = hasattr(self, "module_")
+        goes_on = self._may_go_on()
         data = dataset_of(self, X, fitting=not goes_on)
         return self._train(data, None, goes_on=goes_on, one_pass=True)
+
+    def _may_go_on(self) -> bool:
+        """Say whether there is a fitted model; refuse to train it further under arguments it was not built with."""
+        if not hasattr(self, "module_"):
+            return False
+        now = self._structure()
+        changed = [name for name, value in getattr(self, "_built_with", now).items() if now.get(name) != value]
+        if changed:
+            raise InvalidParameterError(
+                f"{', '.join(changed)} changed since the model was built, and training would go on with it as it "
+                f"is; set warm_start=False and call fit to begin anew."
+            )
+        return True
+
+    def _structure(self) -> dict[str, str]:
+        return {name: repr(v) for name, v in self.get_params(deep=False).items() if name not in _TRAINING_ARGUMENTS}
 
     def _train(self, data: Dataset, held_out: Dataset | None, *, goes_on: bool, one_pass: bool = False) -> Self:
         device = resolve_device(self.device)
@@ -144,6 +165,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.data_spec_ = data.spec
         self._training_state: State = trainer.state()
         self._n_features_out = module.latent.n_latent
+        self._built_with = self._structure()
         if run is not None:
             self.save(run.path)
         return self

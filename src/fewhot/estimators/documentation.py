@@ -11,7 +11,8 @@ hidden_layer_sizes : sequence of int, default=None
         Widths of the encoder's hidden layers, mirrored in the decoder; None takes the recipe's, (400,).
     likelihood : str or Likelihood, default="auto"
         How rows are scored: "bernoulli" (on grey levels this is BCE, not a proper likelihood), "gaussian", "laplace",
-        "poisson", "negative-binomial", "multinomial", or a configured part. "auto" takes Bernoulli for values in
+        "poisson", "negative-binomial", "multinomial" (without the multinomial coefficient, as is usual for
+        documents), or a configured part. "auto" takes Bernoulli for values in
         [0, 1], negative binomial for other non-negative whole numbers, Gaussian with learned variance otherwise.
     observation : str, default="auto"
         What happens to rows before the model sees them: "as-is", "unit-norm" or "stochastic-binarise".

@@ -75,6 +75,7 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
         estimator.n_features_in_ = int(fitted["n_features_in"])
         estimator.data_spec_ = DataSpec(**fitted["data_spec"])
         estimator._n_features_out = module.latent.n_latent
+        estimator._built_with = estimator._structure()
         if fitted["feature_names_in"] is not None:
             estimator.feature_names_in_ = np.asarray(fitted["feature_names_in"], dtype=object)
     except FewhotError:
