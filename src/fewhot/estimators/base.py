@@ -34,8 +34,24 @@ from fewhot.training.run_folder import State
 
 _LEAST_HELD_OUT = 2
 _TRAINING_ARGUMENTS = frozenset(
-    "max_steps max_epochs batch_size learning_rate validation_fraction n_iter_no_change warm_start refine_steps device "
-    "precision compile random_state verbose callbacks sparse_output max_active".split()
+    [
+        "max_steps",
+        "max_epochs",
+        "batch_size",
+        "learning_rate",
+        "validation_fraction",
+        "n_iter_no_change",
+        "warm_start",
+        "refine_steps",
+        "device",
+        "precision",
+        "compile",
+        "random_state",
+        "verbose",
+        "callbacks",
+        "sparse_output",
+        "max_active",
+    ]
 )
 """Arguments that may change while a model is trained further; all others say what the model is."""
 
