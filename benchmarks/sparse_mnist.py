@@ -2,9 +2,7 @@
 
 Stochastic binarisation in training, one fixed binarisation of the test images (seed 0), Bernoulli likelihood, 200
 units, one hidden layer of 400, at most 20,000 steps.
-The runs here choose nothing on the test images, but the
-defaults of VSC were chosen by comparing variants on them with one seed (docs/decisions/0002), so its bound is mildly
-optimistic until that choice is repeated on rows cut from the training images.
+The test images choose nothing: the defaults were compared on rows cut from the training images (docs/decisions/0002).
 
     python benchmarks/sparse_mnist.py --data-dir DIR [--seeds 0 1 2] [--commit HASH]
 """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fewhot.core.checks import one_of, real_number, whole_number
+from fewhot.core.checks import one_of, real_number, truth, whole_number
 from fewhot.core.clipping import clip_keeping_gradient
 from fewhot.core.devices import matrix_precision, resolve_device, resolve_precision
 from fewhot.core.errors import InvalidParameterError
@@ -32,6 +32,17 @@ def test_numbers_in_range_pass(value: object) -> None:
 def test_numbers_out_of_range_are_refused(value: object) -> None:
     with pytest.raises(InvalidParameterError, match=r"^x is .*; it must be a number at least 0 and at most 1\.$"):
         real_number("x", value, low=0, high=1)
+
+
+@pytest.mark.parametrize("value", [True, False, np.True_])
+def test_booleans_pass(value: object) -> None:
+    assert truth("b", value) is bool(value)
+
+
+@pytest.mark.parametrize("value", [0, 1, None, "yes", 0.5])
+def test_everything_else_is_no_boolean(value: object) -> None:
+    with pytest.raises(InvalidParameterError, match=r"^b is .*; it must be True or False\.$"):
+        truth("b", value)
 
 
 def test_an_open_end_is_refused_itself() -> None:

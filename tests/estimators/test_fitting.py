@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import io
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from rich.console import Console
+from sklearn.exceptions import ConvergenceWarning
 from torch import nn
 
 from fewhot import VAE, VSC, Callback, FewhotError
 from fewhot.core.errors import DivergedError, InvalidParameterError
+from fewhot.likelihoods import LaplaceLikelihood
 from fewhot.training import progress
 from tests.estimators.cases import BOTH, assert_one_sentence, grey_rows, one_of_four, same_weights, small, weights
 
@@ -184,6 +188,50 @@ def test_global_random_states_are_neither_read_nor_moved(cls: type, rows: np.nda
         assert np.array_equal(np.random.get_state()[1], before[1])  # noqa: NPY002
         fits.append(estimator)
     assert same_weights(*fits)
+
+
+@pytest.mark.parametrize("dropout", [False, True])
+def test_fits_in_parallel_threads_do_not_disturb_each_other(dropout: bool, rows: np.ndarray) -> None:
+    encoder = nn.Sequential(nn.Linear(7, 8), nn.Dropout(0.5)) if dropout else "auto"
+
+    def fit(seed: int) -> VSC:
+        return small(VSC, random_state=seed, encoder=encoder).fit(rows)
+
+    before = torch.get_rng_state()
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(fit, [0, 1, 2, 3] * 3))
+    assert torch.equal(before, torch.get_rng_state())
+    alone = [fit(seed) for seed in range(4)] * 3
+    assert all(same_weights(a, b) for a, b in zip(together, alone, strict=True))
+
+
+# ------------------------------------------------------------------------------------------------- what came of it
+
+
+@pytest.mark.parametrize(("asked", "says"), [({"l0": 4}, "4"), ({"density": 0.5}, "3")])
+def test_a_number_of_units_that_was_not_reached_is_said(asked: dict[str, float], says: str, rows: np.ndarray) -> None:
+    with pytest.warns(ConvergenceWarning, match=rf"^{says} active units a row were asked for, and .* raise max_steps"):
+        small(VSC, max_steps=2, **asked).fit(rows)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_number_of_units_that_was_reached_is_not_commented_on() -> None:
+    rows = grey_rows(n_rows=400)
+    estimator = small(VSC, l0=3, max_steps=3000).fit(rows)
+    assert abs((estimator.transform(rows) != 0).sum(1).mean() - 3) < 0.4
+
+
+def test_a_fixed_rate_asks_for_no_number(rows: np.ndarray) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        small(VSC, alpha=0.5, max_steps=2).fit(rows)
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "name"), [("auto", "bernoulli"), ("gaussian", "gaussian"), (LaplaceLikelihood(7), "laplace")]
+)
+def test_the_likelihood_that_was_fitted_has_a_name(likelihood: Any, name: str, rows: np.ndarray) -> None:
+    assert small(VAE, likelihood=likelihood).fit(rows).likelihood_ == name
 
 
 # ------------------------------------------------------------------------------------------------- user encoders

@@ -18,7 +18,7 @@ from torch import nn
 
 import fewhot as fh
 from fewhot import VAE, VSC, FewhotError, RunFolder
-from fewhot.core.errors import NotSavableError, RunFolderError
+from fewhot.core.errors import InvalidParameterError, NotSavableError, RunFolderError
 from fewhot.core.registry import USER_PARTS
 from fewhot.estimators import storage
 from fewhot.likelihoods import GaussianLikelihood
@@ -237,6 +237,10 @@ def _negative_width(config: dict[str, Any]) -> None:
 DAMAGE: dict[str, Callable[[Path], Any]] = {
     "newer-format": _edit(lambda c: c.update(format_version=99)),
     "no-format-version": _edit(lambda c: c.pop("format_version")),
+    **{
+        f"format-version-{junk!r}": _edit(lambda c, junk=junk: c.update(format_version=junk))
+        for junk in ("one", -1, 0, 1.5, True, [1], {"a": 1}, None)
+    },
     "foreign-config": lambda run: (run / "config.json").write_text('{"model_type": "bert"}'),
     "config-is-a-list": lambda run: (run / "config.json").write_text("[1, 2]"),
     "broken-json": _cut("config.json", 100),
@@ -248,6 +252,9 @@ DAMAGE: dict[str, Callable[[Path], Any]] = {
     "empty-weights": _cut("model.safetensors", 0),
     "pickled-weights": lambda run: (run / "model.safetensors").write_bytes(pickle.dumps({"a": 1})),
     "broken-history": lambda run: (run / "history.jsonl").write_text('{"step": \n{"step": 2}\n'),
+    "junk-history": lambda run: (run / "history.jsonl").write_text("junk"),
+    "numbers-as-history": lambda run: (run / "history.jsonl").write_text("1\n2\n"),
+    "binary-history": lambda run: (run / "history.jsonl").write_bytes(b"\xff\xfe\x00"),
     "unknown-estimator": _edit(lambda c: c.update(estimator="VSCC")),
     "estimator-is-a-list": _edit(lambda c: c.update(estimator=["VSC"])),
     "unknown-part": _edit(lambda c: c["module"]["args"]["latent"].update(part="latent family/nope")),
@@ -273,6 +280,42 @@ def test_a_damaged_folder_is_refused_and_left_alone(saved: Path, damage: str) ->
     assert "\n" not in message
     assert 20 < len(message) < 300
     assert contents(saved) == before
+
+
+@pytest.mark.parametrize("damage", [name for name in DAMAGE if "history" in name])
+def test_a_damaged_history_is_blamed_and_not_the_configuration(saved: Path, damage: str) -> None:
+    DAMAGE[damage](saved)
+    with pytest.raises(RunFolderError, match=r"history\.jsonl.*; restore the file or delete it\.$"):
+        fh.load(saved)
+
+
+@pytest.mark.parametrize("damage", [name for name in DAMAGE if name.startswith("format-version")])
+def test_a_format_version_that_is_no_number_is_damage_and_not_the_future(saved: Path, damage: str) -> None:
+    DAMAGE[damage](saved)
+    with pytest.raises(
+        RunFolderError, match=r"config\.json is damaged: its format_version is .*; save the run again\.$"
+    ):
+        fh.load(saved)
+
+
+@pytest.mark.parametrize("path", [5, None, ["run"], b"run", "a\0b", VSC()], ids=repr)
+@pytest.mark.parametrize("use", [fh.load, lambda path: storage.save(None, path)], ids=["load", "save"])
+def test_what_is_no_path_is_refused(use: Callable[[Any], Any], path: Any) -> None:
+    with pytest.raises(InvalidParameterError, match=r"^path is .*; it must be the path of a folder") as error:
+        use(path)
+    assert_one_sentence(error.value)
+
+
+def test_parts_that_are_no_mapping_are_refused(saved: Path) -> None:
+    with pytest.raises(InvalidParameterError, match=r"^parts is 5; it must map names to classes") as error:
+        fh.load(saved, parts=5)
+    assert_one_sentence(error.value)
+
+
+def test_loading_a_file_is_refused(saved: Path) -> None:
+    with pytest.raises(RunFolderError, match=r"config\.json is a file; give the folder") as error:
+        fh.load(saved / "config.json")
+    assert isinstance(error.value, FewhotError)
 
 
 def test_a_missing_or_empty_folder_is_refused(tmp_path: Path) -> None:
@@ -343,6 +386,20 @@ def test_saving_to_a_file_is_refused(vsc: VSC, tmp_path: Path) -> None:
     assert (tmp_path / "taken").read_text() == "mine"
 
 
+def test_saving_below_a_file_advises_another_folder_and_not_more_space(vsc: VSC, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine")
+    with pytest.raises(RunFolderError, match=r"; choose a folder that can be written to\.$") as error:
+        vsc.save(tmp_path / "taken" / "run")
+    assert "space" not in str(error.value)
+
+
+def test_a_name_that_is_too_long_is_refused_in_a_sentence(vsc: VSC, tmp_path: Path) -> None:
+    with pytest.raises(RunFolderError, match=r"; choose a folder that can be written to\.$"):
+        vsc.save(tmp_path / ("long" * 100))
+    with pytest.raises(RunFolderError, match="There is no folder"):
+        fh.load(tmp_path / ("long" * 100))
+
+
 def test_a_full_disk_leaves_the_saved_run_intact(
     saved: Path, vsc: VSC, rows: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -352,7 +409,7 @@ def test_a_full_disk_leaves_the_saved_run_intact(
 
     before = contents(saved)
     monkeypatch.setattr(storage, "save_file", full)
-    with pytest.raises(RunFolderError, match="No space left"):
+    with pytest.raises(RunFolderError, match=r"No space left on device\); free some space or choose another folder\.$"):
         small(VSC, random_state=5).fit(rows).save(saved)
     assert contents(saved) == before
     monkeypatch.undo()

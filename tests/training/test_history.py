@@ -47,6 +47,27 @@ def test_damage_in_the_middle_is_named(tmp_path: Path) -> None:
         history.read(path)
 
 
+@pytest.mark.parametrize(
+    "junk", ["junk", "junk\nmore\n", "5\n", "null\n", '["step"]\n', '{"step": 1}\n5\n', "\n"], ids=repr
+)
+def test_lines_that_are_no_records_are_named(tmp_path: Path, junk: str) -> None:
+    (tmp_path / "history.jsonl").write_text(junk)
+    with pytest.raises(RunFolderError, match=r"^Line \d of .*history\.jsonl is no history record; restore"):
+        history.read(tmp_path / "history.jsonl")
+
+
+def test_a_file_that_is_not_text_is_named(tmp_path: Path) -> None:
+    (tmp_path / "history.jsonl").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(RunFolderError, match=r"history\.jsonl cannot be read \(it is not text\); restore"):
+        history.read(tmp_path / "history.jsonl")
+
+
+def test_a_folder_in_its_place_is_named(tmp_path: Path) -> None:
+    (tmp_path / "history.jsonl").mkdir()
+    with pytest.raises(RunFolderError, match=r"history\.jsonl cannot be read \(.+\); restore"):
+        history.read(tmp_path / "history.jsonl")
+
+
 def test_a_full_disk_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

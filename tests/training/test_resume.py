@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from fewhot import VAE, VSC
 from fewhot.training import RunFolder
 from fewhot.training import trainer as trainer_module
+from fewhot.training.capture import Runner
 from fewhot.training.evaluation import Evaluator
 from fewhot.training.step import TrainStep
 from tests.training.fits import STEPS, Killed, fitted, killed_at, outcome, resume, rows, whole
@@ -91,6 +94,48 @@ def test_ctrl_c_writes_a_checkpoint_and_goes_on_exactly(
     assert (tmp_path / "checkpoints" / f"step-{step:09d}").is_dir()
     assert [f"after step {step};" in record.getMessage() for record in caplog.records] == [True]
     assert outcome(resume(tmp_path)) == whole()
+
+
+@pytest.fixture
+def plain_ctrl_c() -> Iterator[None]:
+    """Have Python's own handler of Ctrl-C, whatever runs the tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def _ctrl_c_within_step(patch: pytest.MonkeyPatch, step: int, times: int) -> None:
+    take = Runner.__call__
+
+    def interrupted(runner: Runner, *arguments: Any) -> None:
+        if int(runner.step.step) + 1 == step:
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+        take(runner, *arguments)
+
+    patch.setattr(Runner, "__call__", interrupted)
+
+
+@pytest.mark.usefixtures("plain_ctrl_c")
+@pytest.mark.parametrize("step", [1, 60, 62])
+def test_ctrl_c_within_a_step_finishes_and_keeps_it(step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        _ctrl_c_within_step(patch, step, times=1)
+        with pytest.raises(KeyboardInterrupt):
+            fitted(tmp_path, checkpoint_steps=None)
+    assert [path.name for path in (tmp_path / "checkpoints").glob("step-*")] == [f"step-{step:09d}"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert outcome(resume(tmp_path)) == whole()
+
+
+@pytest.mark.usefixtures("plain_ctrl_c")
+def test_a_second_ctrl_c_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        _ctrl_c_within_step(patch, 62, times=2)
+        with pytest.raises(KeyboardInterrupt):
+            fitted(tmp_path, checkpoint_steps=50)
+    assert [path.name for path in (tmp_path / "checkpoints").glob("step-*")] == ["step-000000050"]
+    assert outcome(resume(tmp_path, checkpoint_steps=50)) == whole()
 
 
 def test_ctrl_c_without_a_folder_is_only_raised(caplog: pytest.LogCaptureFixture) -> None:

@@ -170,7 +170,7 @@ def test_another_run_in_the_same_folder_is_refused(other: str, tmp_path: Path) -
 def test_configured_parts_are_compared_by_their_arguments(tmp_path: Path) -> None:
     fitted(tmp_path, likelihood=GaussianLikelihood(6, floor=0.1))
     fitted(tmp_path, likelihood=GaussianLikelihood(6, floor=0.1))
-    with pytest.raises(RunFolderError, match="parameters differ"):
+    with pytest.raises(RunFolderError, match="changed: likelihood"):
         fitted(tmp_path, likelihood=GaussianLikelihood(6, floor=0.2))
 
 
@@ -362,10 +362,26 @@ def test_another_architecture_of_a_users_encoder_is_another_run(tmp_path: Path) 
     fh.register_part("dropping")(Dropping)
     try:
         killed_at(tmp_path, 60, encoder=Dropping(0.3))
-        with pytest.raises(RunFolderError, match="parameters differ"):
+        with pytest.raises(RunFolderError, match="changed: encoder"):
             resume(tmp_path, encoder=Dropping(0.4))
     finally:
         USER_PARTS.remove("dropping")
+
+
+def test_a_saved_estimator_is_not_written_over_by_a_run(tmp_path: Path) -> None:
+    fitted(None).save(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(RunFolderError, match="holds a saved estimator; choose another folder"):
+        fitted(tmp_path, random_state=1)
+    assert before.items() <= {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}.items()
+
+
+def test_a_run_with_checkpoints_is_not_written_over_by_a_save(tmp_path: Path) -> None:
+    killed_at(tmp_path, 60)
+    with pytest.raises(RunFolderError, match="holds the checkpoints of another run; choose another folder"):
+        fitted(None, random_state=1).save(tmp_path)
+    assert not (tmp_path / "config.json").exists()
+    assert outcome(resume(tmp_path)) == outcome(fitted(None))
 
 
 def test_a_killed_fit_leaves_no_lock(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import numbers
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from fewhot.core.errors import InvalidParameterError
 
 
@@ -24,6 +26,13 @@ def real_number(name: str, value: Any, *, low: float, high: float = float("inf")
         ceiling = "" if high == float("inf") else f" and at most {high:g}"
         raise InvalidParameterError(f"{name} is {value!r}; it must be a number {edge} {low:g}{ceiling}.")
     return float(value)
+
+
+def truth(name: str, value: Any) -> bool:
+    """Return ``value`` if it is a Python or numpy boolean."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidParameterError(f"{name} is {value!r}; it must be True or False.")
+    return value is True or value == np.True_
 
 
 def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:

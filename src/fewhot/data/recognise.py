@@ -17,36 +17,67 @@ ACCEPTED = (
     "numpy arrays, scipy sparse matrices, pandas or polars frames, torch tensors, AnnData and memory-mapped arrays"
 )
 
+LARGEST = 1e18
+"""Beyond this, float32 cannot hold the sum of a few hundred squares."""
 
-def as_matrix(X: Any) -> Any:
+_TIMES = ("date", "time", "period", "duration")
+"""How the names of types of dates, times and spans of time begin, in numpy, pandas and polars alike."""
+
+
+def as_matrix(X: Any, name: str = "X") -> Any:
     """Return what scikit-learn's validation understands: an array, a sparse matrix or a frame.
 
-    AnnData gives its ``.X``; torch tensors become arrays on the host; text is refused with a sentence.
+    AnnData gives its ``.X``; torch tensors become arrays on the host; text, dates and frames without columns are
+    refused with a sentence that calls the data ``name``.
     """
     library = type(X).__module__.partition(".")[0]
     if library == "anndata" and hasattr(X, "obs"):
         return _in_memory(X.X)
+    if sp.issparse(X):  # before dictionaries, of which scipy's dok is one
+        return X
     if isinstance(X, torch.Tensor) and X.layout != torch.strided:
-        raise InvalidTypeError("X is a sparse torch tensor; pass it as a scipy.sparse.csr_array.")
+        raise InvalidTypeError(f"{name} is a sparse torch tensor; pass it as a scipy.sparse.csr_array.")
     if isinstance(X, torch.Tensor):
         return X.detach().cpu().float().numpy() if X.dtype == torch.bfloat16 else X.detach().cpu().numpy()
     if isinstance(X, str | bytes | dict | set) or X is None:
-        raise InvalidTypeError(f"X is of type {type(X).__name__}, which is not recognised; accepted are {ACCEPTED}.")
+        raise InvalidTypeError(
+            f"{name} is of type {type(X).__name__}, which is not recognised; accepted are {ACCEPTED}."
+        )
     if isinstance(X, list | tuple) and len(X) and isinstance(X[0], str):
-        raise InvalidTypeError(f"X is a list of strings, and this model reads numbers; accepted are {ACCEPTED}.")
+        raise InvalidTypeError(f"{name} is a list of strings, and this model reads numbers; accepted are {ACCEPTED}.")
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        _check_frame(X, name)
+    elif isinstance(X, np.ndarray):
+        _refuse_times(name, X.dtype)
     return X
 
 
-def as_dataset(X: Any) -> Dataset:
+def as_dataset(X: Any, name: str = "X") -> Dataset:
     """Return the data set of a validated array or sparse matrix."""
     dataset = RaggedDataset.of(X) if sp.issparse(X) else DenseDataset.of(X)
-    limit = float(np.finfo(np.float32).max)
-    if dataset.spec.maximum > limit or dataset.spec.minimum < -limit:
+    largest = max(dataset.spec.maximum, -dataset.spec.minimum)
+    if largest > LARGEST:
         raise InvalidInputError(
-            f"X holds values as large as {max(dataset.spec.maximum, -dataset.spec.minimum):.3g}, beyond float32's "
-            f"{limit:.3g}; rescale the columns first."
+            f"{name} holds values as large as {largest:.3g}, whose squares float32 cannot add up; rescale the columns "
+            f"first."
         )
     return dataset
+
+
+def _check_frame(frame: Any, name: str) -> None:
+    if not len(frame.columns):
+        raise InvalidInputError(
+            f"{name} is a frame of shape {tuple(frame.shape)}; give at least one row and one column."
+        )
+    for column, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        _refuse_times(f"Column {column!r} of {name}", dtype)
+
+
+def _refuse_times(what: str, dtype: Any) -> None:
+    if str(dtype).lower().startswith(_TIMES):
+        raise InvalidTypeError(
+            f"{what} holds dates or times ({dtype}); turn them into numbers first, such as days since a start."
+        )
 
 
 def _in_memory(matrix: Any) -> Any:

@@ -15,12 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewhot.codes import Codes, encode, encode_values, score
 from fewhot.codes.encoding import BATCH, Encoding
-from fewhot.core.checks import one_of, real_number, whole_number
+from fewhot.core.checks import one_of, real_number, truth, whole_number
 from fewhot.core.devices import PRECISIONS, matrix_precision, resolve_device, resolve_precision
 from fewhot.core.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import LIKELIHOODS
-from fewhot.core.seeding import derive_seed, resolve_seed, seeded, stream
+from fewhot.core.seeding import PrivateDraws, derive_seed, resolve_seed, stream
 from fewhot.data import Dataset, as_matrix
 from fewhot.estimators.fingerprint import fingerprint
 from fewhot.estimators.recipes import Recipe
@@ -109,7 +109,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self._check_parameters()
         goes_on = bool(self.warm_start) and self._may_go_on()
         data = dataset_of(self, X, fitting=not goes_on)
-        held_out = None if X_val is None else dataset_of(self, X_val, fitting=False)
+        held_out = None if X_val is None else dataset_of(self, X_val, fitting=False, name="X_val")
         return self._train(data, held_out, goes_on=goes_on)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -184,10 +184,15 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self._built_with = self._structure()
         if run is not None:
             self.save(run.path)
+        if not one_pass:
+            self._warn_about(trainer.kept["evaluation"])
         return self
 
+    def _warn_about(self, evaluation: dict[str, float]) -> None:
+        """Say so when the fitted model is not what was asked for."""
+
     def _new_module(self, train: Dataset, seed: int, n_steps: int) -> LatentModel:
-        with seeded(seed, "initialisation"):
+        with torch.device("cpu"), PrivateDraws(seed, "initialisation"):
             module = self._build(train.spec, n_steps)
         module.fit_features(train.moments(module.observation))
         return module
@@ -304,6 +309,13 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     # ------------------------------------------------------------------------------------------------- helpers
 
     @property
+    def likelihood_(self) -> str:
+        """The name of the likelihood that was fitted; for ``likelihood="auto"``, the one that was chosen."""
+        check_is_fitted(self)
+        cls = type(self.module_.decoder.head)
+        return LIKELIHOODS.name_of(cls) or cls.__name__
+
+    @property
     def _sparse_output(self) -> bool:
         return bool(getattr(self, "sparse_output", False))
 
@@ -360,6 +372,10 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             if getattr(self, name) is not None:
                 whole_number(name, getattr(self, name))
         whole_number("refine_steps", self.refine_steps, least=0)
+        if not isinstance(self.verbose, bool | np.bool_):
+            whole_number("verbose", self.verbose, least=0)
+        for name in ("warm_start", "sparse_output"):
+            truth(name, getattr(self, name, False))
         if self.learning_rate is not None:
             real_number("learning_rate", self.learning_rate, low=0, open_low=True)
         real_number("validation_fraction", self.validation_fraction, low=0, high=0.9)

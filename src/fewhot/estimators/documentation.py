@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Mapping
 from typing import TypeVar
+
+from fewhot.estimators.recipes import Recipe
 
 C = TypeVar("C", bound=type)
 
@@ -17,7 +21,8 @@ hidden_layer_sizes : sequence of int, default=None
     observation : str, default="auto"
         What happens to rows before the model sees them: "as-is", "unit-norm" or "stochastic-binarise".
     encoder : str or torch.nn.Module, default="auto"
-        The encoder's body: a registered name, or a module from (B, n_features) to (B, H), deep-copied at fit.
+        The encoder's body: "mlp", a perceptron with ``hidden_layer_sizes`` on dense or sparse rows, which "auto" takes;
+        or a module from (B, n_features) to (B, H), deep-copied at fit.
     max_steps : int, default=None
         Optimisation steps; None takes the recipe's, 20,000.
     max_epochs : int, default=None
@@ -32,11 +37,12 @@ hidden_layer_sizes : sequence of int, default=None
         Stop after so many evaluations without a better held-out bound, and keep the best weights; counted from the
         step at which schedules and controllers have settled. None trains on all rows for all steps.
     warm_start : bool, default=False
-        Whether `fit` goes on from the last fit instead of beginning anew.
+        Whether `fit` goes on from the last fit instead of beginning anew; schedules stay at their ends, the learning
+        rate at a tenth of where it began.
     refine_steps : int, default=0
         Gradient steps on each row's own posterior when encoding and scoring: slower, tighter.
-    recipe : str, default=None
-        A named set of choices for everything left open.
+    recipe : {recipes}, default=None
+        A named set of choices for everything left open.{about_recipes}
     device : str, default="auto"
         "cpu", "cuda", or "auto".
     precision : {"auto", "float32", "tf32", "bf16"}, default="auto"
@@ -64,5 +70,18 @@ module_ : LatentModel
 
 def documented(cls: C) -> C:
     """Fill the shared sections into an estimator's docstring."""
-    cls.__doc__ = (cls.__doc__ or "").replace("{shared}", SHARED).replace("{learned}", LEARNED)
+    recipes: Mapping[str | None, Recipe] = getattr(cls, "recipes", {None: Recipe()})
+    filled = {
+        "{shared}": SHARED,
+        "{learned}": LEARNED,
+        "{recipes}": "{" + ", ".join("None" if name is None else f'"{name}"' for name in recipes) + "}",
+        "{about_recipes}": "".join(_about(name, recipe) for name, recipe in recipes.items() if name is not None),
+    }
+    for mark, text in filled.items():
+        cls.__doc__ = (cls.__doc__ or "").replace(mark, text)
     return cls
+
+
+def _about(name: str, recipe: Recipe) -> str:
+    indent = " " * 8
+    return "\n" + textwrap.fill(f'"{name}" {recipe.about}', 120, initial_indent=indent, subsequent_indent=indent)

@@ -21,6 +21,8 @@ class Recipe:
         Arguments of that likelihood.
     source
         Where the recipe comes from.
+    about
+        What it does, in the words of the estimator's documentation.
     """
 
     hidden_layer_sizes: tuple[int, ...] = (400,)
@@ -31,3 +33,4 @@ class Recipe:
     likelihood: str = "auto"
     likelihood_options: tuple[tuple[str, object], ...] = ()
     source: str = "chosen by measurement"
+    about: str = ""

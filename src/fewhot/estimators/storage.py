@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import reprlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,37 +15,39 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from fewhot.core.errors import FewhotError, NotSavableError, RunFolderError
+from fewhot.core.errors import FewhotError, InvalidParameterError, NotSavableError, RunFolderError
 from fewhot.core.files import replacing_file, write_json
 from fewhot.core.parts import UserParts, decode, encode
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
 from fewhot.core.version import __version__
 from fewhot.training import history
-from fewhot.training.run_folder import CONFIG, CONFIG_FORMAT, refuse_foreign
+from fewhot.training.run_folder import CONFIG, CONFIG_FORMAT, refuse_other_runs
 
 FORMAT_VERSION = 1
 WEIGHTS, HISTORY = "model.safetensors", "history.jsonl"
 _UNSAVED = ("callbacks",)
 
 
-def save(estimator: Any, path: Path) -> None:
+def save(estimator: Any, path: str | Path) -> None:
     """Write a fitted estimator into ``path``; each file appears whole or not at all, the configuration last."""
+    folder = _folder_of(path)
     config = _config_of(estimator)  # raises before anything is written
-    if path.exists() and not path.is_dir():
-        raise RunFolderError(f"{path} is a file; choose a folder to save to.")
-    refuse_foreign(path)
+    if os.path.exists(folder) and not os.path.isdir(folder):  # pathlib's raise where a name is too long
+        raise RunFolderError(f"{folder} is a file; choose a folder to save to.")
     tensors = {name: value.detach().cpu().contiguous() for name, value in estimator.module_.state_dict().items()}
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        with replacing_file(path / WEIGHTS) as temporary:
+        refuse_other_runs(folder, estimator.seed_)
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing_file(folder / WEIGHTS) as temporary:
             save_file(tensors, temporary, metadata={"format": CONFIG_FORMAT})
-        history.write(path / HISTORY, estimator.history_)
-        write_json(path / CONFIG, config)
-    except OSError as error:
-        raise RunFolderError(
-            f"The run could not be written to {path} ({error}); free some space or choose another folder."
-        ) from error
+        history.write(folder / HISTORY, estimator.history_)
+        write_json(folder / CONFIG, config)
+    except FewhotError:
+        raise
+    except (OSError, SafetensorError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise RunFolderError(f"The run could not be written to {folder} ({reason}); {_remedy_of(error)}.") from error
 
 
 def load(path: str | Path, parts: UserParts | None = None, device: str = "auto") -> Any:
@@ -62,7 +68,9 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
     """
     from fewhot.core.devices import resolve_device
 
-    folder = Path(path)
+    if not isinstance(parts, Mapping | None):
+        raise InvalidParameterError(f"parts is {reprlib.repr(parts)}; it must map names to classes of your own.")
+    folder = _folder_of(path)
     config = _read_config(folder)
     try:
         cls = ESTIMATORS[config["estimator"]]
@@ -86,6 +94,19 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
     _load_weights(module, folder)
     estimator.module_ = module.to(resolve_device(device)).eval()
     return estimator
+
+
+def _folder_of(path: str | Path) -> Path:
+    if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
+        raise InvalidParameterError(
+            f"path is {reprlib.repr(path)}; it must be the path of a folder, as text or a Path."
+        )
+    return Path(path)
+
+
+def _remedy_of(error: OSError | SafetensorError) -> str:
+    full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error)
+    return "free some space or choose another folder" if full else "choose a folder that can be written to"
 
 
 def _config_of(estimator: Any) -> dict[str, Any]:
@@ -128,18 +149,30 @@ def _decode_parameters(encoded: dict[str, Any], parts: UserParts | None) -> dict
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
-    if not folder.is_dir():
+    if os.path.isfile(folder):
+        raise RunFolderError(f"{folder} is a file; give the folder that save() was given.")
+    if not os.path.isdir(folder):
         raise RunFolderError(f"There is no folder {folder}; give the path that save() was given.")
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise RunFolderError(f"{folder} is not a run folder: it has no {CONFIG}.") from error
+        raise RunFolderError(
+            f"{folder} is not a run folder: it has no {CONFIG}; give the path that save() was given."
+        ) from error
     except (OSError, ValueError) as error:
         raise RunFolderError(f"{folder / CONFIG} cannot be read ({error}); save the run again.") from error
     if not isinstance(config, dict) or config.get("format") != CONFIG_FORMAT:
-        raise RunFolderError(f"{folder} is not a run folder of this library: its {CONFIG} is something else.")
+        raise RunFolderError(
+            f"{folder} is not a run folder of this library: its {CONFIG} is something else; give the path that save() "
+            f"was given."
+        )
     found = config.get("format_version")
-    if not isinstance(found, int) or found > FORMAT_VERSION:
+    if type(found) is not int or found < 1:
+        raise RunFolderError(
+            f"{folder / CONFIG} is damaged: its format_version is {reprlib.repr(found)}, not a whole number from 1 up; "
+            f"save the run again."
+        )
+    if found > FORMAT_VERSION:
         raise RunFolderError(
             f"{folder} was written by fewhot {config.get('fewhot_version')} in format {found}, and this version reads "
             f"up to format {FORMAT_VERSION}; upgrade fewhot."

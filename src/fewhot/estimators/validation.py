@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -25,32 +26,40 @@ _REMEDIES = (
     ("not compatible with arrays of bytes/strings", "; convert the text columns to numbers first."),
     ("could not convert string", "; convert the text columns to numbers first."),
     ("Complex data", "; pass real numbers."),
-    ("inhomogeneous", "; give rows of equal length."),
+    ("inhomogeneous", "X has rows of different lengths; give rows of equal length."),
     ("features as input", "; pass the columns it was fitted on."),
     ("Found array with dim", "; reshape X to (rows, columns)."),
     ("while a minimum of", "; give at least one row and one column."),
+    ("2-dimensional container", "X is a single row or column; pass a matrix, or a frame with one column."),
+    ("feature names should match", "; pass the columns it was fitted on."),
+    ("not 'datetime.", "X holds dates or times; turn them into numbers first, such as days since a start."),
+    ("not 'Timestamp'", "X holds dates or times; turn them into numbers first, such as days since a start."),
 )
+"""Marks of scikit-learn's and numpy's messages, and what to say: after theirs, or instead of it."""
 
 
-def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool) -> Dataset:
-    """Return validated rows; scikit-learn's own messages come back as one sentence that says what to do."""
-    matrix = as_matrix(X)
+def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str = "X") -> Dataset:
+    """Return validated rows; scikit-learn's own messages come back as one sentence that says what to do.
+
+    ``name`` is what the sentence calls the rows.
+    """
+    matrix = as_matrix(X, name)
     try:
         checked = validate_data(
             estimator, matrix, reset=fitting, accept_sparse="csr", dtype=_DTYPES, accept_large_sparse=True
         )
     except ValueError as error:
-        raise InvalidInputError(_one_sentence(error)) from error
+        raise InvalidInputError(_one_sentence(error, name)) from error
     except TypeError as error:
-        raise InvalidTypeError(f"{_one_sentence(error).rstrip('.')}; accepted are {ACCEPTED}.") from error
-    return as_dataset(checked)
+        raise InvalidTypeError(_one_sentence(error, name, f"; accepted are {ACCEPTED}.")) from error
+    return as_dataset(checked, name)
 
 
-def _one_sentence(error: Exception) -> str:
+def _one_sentence(error: Exception, name: str, otherwise: str = "") -> str:
+    """Return the first line of a message with the remedy that belongs to it, about the rows called ``name``."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    first = lines[0]
-    for mark, remedy in _REMEDIES:
-        if mark in str(error):
-            return first.rstrip(".:") + remedy
-    advice = next((line for line in lines[1:] if line.startswith("Reshape your data")), "")
-    return f"{first.rstrip('.:')}: {advice}" if advice else first
+    reshape = next((f": {line}" for line in lines[1:] if line.startswith("Reshape your data")), "")
+    remedy = next((remedy for mark, remedy in _REMEDIES if mark in str(error)), reshape or otherwise)
+    sentence = lines[0].rstrip(".:") + (remedy or ".") if remedy[:1] in ("", ";", ":") else remedy
+    sentence = re.sub(r"\bX\b", name, sentence)
+    return sentence if name == "X" or name in sentence else f"{name}: {sentence}"

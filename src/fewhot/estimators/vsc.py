@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from sklearn.exceptions import ConvergenceWarning
 from torch import nn
 
 from fewhot.core.checks import one_of, real_number, whole_number
@@ -20,6 +22,8 @@ from fewhot.models.latent_model import LatentModel
 
 DEFAULT_DENSITY = 0.05
 LEAST_DEFAULT_UNITS = 4
+ALLOWED_MISS = 0.1
+"""A relative miss of the asked number of active units beyond which a fit warns."""
 
 
 @ESTIMATORS.register("VSC")
@@ -29,6 +33,10 @@ class VSC(LatentEstimator):
 
     .. math:: \mathcal{L}(x) = \mathbb{E}_{q(z|x)}[\log p(x|z)]
         - \sum_j \big[\gamma_j\,G_j + B(\gamma_j\,\|\,\rho_j)\big]
+
+    where unit j is on with probability :math:`\gamma_j` given the row and :math:`\rho_j` in the prior, :math:`G_j` is
+    the KL divergence of its Gaussian value from the prior's, and B that of one coin from another,
+    :math:`B(\gamma\,\|\,\rho) = \gamma\log\frac{\gamma}{\rho} + (1-\gamma)\log\frac{1-\gamma}{1-\rho}`.
 
     Parameters
     ----------
@@ -49,9 +57,6 @@ class VSC(LatentEstimator):
     sparse_output : bool, default=True
         Whether `transform` returns a `scipy.sparse.csr_array` or a dense array.
     {shared}
-
-        ``recipe="iclr2019"`` trains as first published: unit-norm rows, Gaussian likelihood, log rate -ReLU(-v), soft
-        gates sharpened from 50 to 200, no warm-up, ``alpha=0.01``. It tends to shut its gates.
 
     Attributes
     ----------
@@ -78,6 +83,8 @@ class VSC(LatentEstimator):
             likelihood="gaussian",
             likelihood_options=(("floor", 1e-6), ("standardise", False)),
             source="Tonolini et al., ICLR 2019 submission; the batch size is not given there",
+            about="trains as first published, with unit-norm rows, Gaussian likelihood, log rate -ReLU(-v), soft gates "
+            "sharpened from 50 to 200, no warm-up and ``alpha=0.01``; it tends to shut its gates.",
         ),
     }
 
@@ -160,6 +167,16 @@ class VSC(LatentEstimator):
         if self.recipe == "iclr2019":
             return 0.01, None
         return None, min(self.n_components, max(LEAST_DEFAULT_UNITS, DEFAULT_DENSITY * self.n_components))
+
+    def _warn_about(self, evaluation: dict[str, float]) -> None:
+        _, asked = self._sparsity()
+        if asked is not None and abs(evaluation["active"] - asked) > ALLOWED_MISS * asked:
+            warnings.warn(
+                f"{asked:g} active units a row were asked for, and {evaluation['active']:.3g} are on after "
+                f"{self.n_iter_} steps; raise max_steps, so that the dial has time to settle.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -80,8 +80,11 @@ class MultinomialRows:
 
     @torch.no_grad()
     def sample(self, generator: torch.Generator | None = None) -> Tensor:
-        """Drawn rows (..., B, D), each with the whole number of counts nearest to ``total``, and at least one."""
-        n_counts = max(1, round(self.total.item()))  # a host read: draws of counts are made outside captured steps
+        """Drawn rows (..., B, D), each of the whole number of counts nearest to ``total``; above 0, of at least one."""
+        total = self.total.item()  # a host read: draws of counts are made outside captured steps
+        if total == 0:
+            return torch.zeros_like(self.log_probs)
+        n_counts = max(1, round(total))
         probs = self.log_probs.exp().flatten(0, -2)
         columns = torch.multinomial(probs, n_counts, replacement=True, generator=generator)  # (rows, N)
         counts = torch.zeros_like(probs).scatter_add(1, columns, torch.ones_like(columns, dtype=probs.dtype))

@@ -18,6 +18,7 @@ from fewhot.inference import Amortised
 from fewhot.latents import Latent
 from fewhot.models.decoder import Decoder
 from fewhot.models.encoder import Encoder
+from fewhot.nn import UserBody
 from fewhot.objectives import Objective
 from fewhot.priors import Prior
 
@@ -66,6 +67,14 @@ class LatentModel(Part):
         """The step from which neither the objective's weights nor its controllers move any more."""
         weights = (schedule.settled_at for name, schedule in self.schedules.items() if name != "learning_rate")
         return max(0, self.objective.settled_at, *weights)
+
+    @property
+    def draws_globally(self) -> bool:
+        """Whether a user's module may draw from torch's global generators, as dropout does; our parts never do."""
+        return any(
+            isinstance(module, UserBody) or not type(module).__module__.startswith(("fewhot.", "torch.nn."))
+            for module in self.modules()
+        )
 
     def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         """Return the random numbers of one pass over ``n_rows`` rows; 1 gives noise that all rows share."""

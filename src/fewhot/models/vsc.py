@@ -53,7 +53,7 @@ def vsc(
     body = encoder_for(seen, hidden_layer_sizes, encoder)
     dial = [] if l0 is None else [Dial(n_latent, l0, usage_cap(l0, n_latent), freeze_at=int(FREEZE_SHARE * n_steps))]
     rate = alpha if alpha is not None else min((l0 or 1) / n_latent, 0.5)
-    relaxation: Relaxation = SharpSigmoid(50.0, "soft") if faithful else BinaryConcrete(0.75, "straight-through")
+    relaxation: Relaxation = SharpSigmoid(50.0, "soft") if faithful else BinaryConcrete(1.0, "straight-through")
     return LatentModel(
         observation=observed,
         encoder=body,

@@ -8,6 +8,7 @@ from itertools import pairwise
 from torch import Tensor, nn
 
 from fewhot.core.checks import one_of
+from fewhot.core.errors import InvalidInputError
 from fewhot.core.parts import Part
 from fewhot.core.records import Rows
 from fewhot.core.registry import BODIES
@@ -70,4 +71,15 @@ class UserBody(Part):
 
     def forward(self, x: Rows) -> Tensor:
         """Return the features of each row; sparse batches reach the module dense."""
-        return self.module(x.dense())
+        return self._single(x) if x.n_rows == 1 else self.module(x.dense())
+
+    def _single(self, x: Rows) -> Tensor:
+        try:
+            return self.module(x.dense())
+        except ValueError as error:
+            if "more than 1 value per channel" not in str(error):
+                raise
+            raise InvalidInputError(
+                "The encoder's batch normalisation cannot read a batch of one row; give at least two rows and a "
+                "batch_size of at least 2, or use nn.LayerNorm."
+            ) from error

@@ -28,15 +28,28 @@ def write(path: Path, records: list[Record]) -> None:
 
 def read(path: Path) -> list[Record]:
     """Return the lines; a last line cut off by a crash is left out."""
-    if not path.exists():
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
         return []
-    lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = "it is not text" if isinstance(error, UnicodeDecodeError) else error.strerror
+        raise RunFolderError(f"{path} cannot be read ({reason}); restore the file or delete it.") from error
     records = []
     for number, line in enumerate(lines, start=1):
-        try:
-            records.append(json.loads(line))
-        except json.JSONDecodeError as error:
-            if number == len(lines):
-                break
-            raise RunFolderError(f"Line {number} of {path} is not JSON; restore the file or delete it.") from error
+        record = _record_of(line)
+        if record is None and number == len(lines) and line.startswith("{"):
+            break
+        if record is None:
+            raise RunFolderError(f"Line {number} of {path} is no history record; restore the file or delete it.")
+        records.append(record)
     return records
+
+
+def _record_of(line: str) -> Record | None:
+    """Return the JSON object that a line holds, if it holds one."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None

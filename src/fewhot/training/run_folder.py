@@ -75,6 +75,9 @@ class RunFolder:
         refuse_foreign(root)
         self._make_and_lock(root)
         found = self._checkpoints()
+        if (root / CONFIG).exists() and not (root / "checkpoints" / _RUN).exists():
+            self.close()
+            raise RunFolderError(f"{root} holds a saved estimator; choose another folder for a new run.")
         if not found:
             write_json(root / "checkpoints" / _RUN, {"format": _FORMAT, **fingerprint})
             self.history.unlink(missing_ok=True)
@@ -168,8 +171,10 @@ class RunFolder:
         changed = [name for name, value in fingerprint.items() if known.get(name) != value]
         if known.get("format") != _FORMAT or changed:
             self.close()
-            what = f"its {' and '.join(changed)} differ" if changed else "another version wrote it"
-            raise RunFolderError(f"{root} holds another run ({what}); choose another folder or delete this one.")
+            what = _difference(known, fingerprint, changed)
+            raise RunFolderError(
+                f"{root} holds another run ({what}); a folder holds one run: choose another or delete this one."
+            )
 
     def _checkpoints(self) -> list[Path]:
         return sorted((Path(self.path) / "checkpoints").glob("step-*"))
@@ -186,6 +191,13 @@ class RunFolder:
         raise RunFolderError(f"No checkpoint in {self.path} can be read; delete the folder to begin again.")
 
 
+def refuse_other_runs(root: Path, seed: int) -> None:
+    """Refuse a folder that holds foreign files, or checkpoints of a run with another seed."""
+    refuse_foreign(root)
+    if RunFolder(root).seed not in (None, seed):
+        raise RunFolderError(f"{root} holds the checkpoints of another run; choose another folder.")
+
+
 def refuse_foreign(root: Path) -> None:
     """Refuse a folder with files in it that no run of this library wrote, so that nothing is lost."""
     if not root.is_dir() or not {item.name for item in root.iterdir()} - _OUR_OWN:
@@ -198,6 +210,14 @@ def refuse_foreign(root: Path) -> None:
         config = None
     if not isinstance(config, dict) or config.get("format") != CONFIG_FORMAT:
         raise RunFolderError(f"{root} exists and is not a run folder; choose another folder, so that nothing is lost.")
+
+
+def _difference(known: dict[str, Any], now: dict[str, Any], changed: list[str]) -> str:
+    if not changed:
+        return "another version wrote it"
+    before, after = known.get("parameters") or {}, now.get("parameters") or {}
+    arguments = [name for name in after if before.get(name) != after[name]]
+    return f"changed: {', '.join(arguments + [name for name in changed if name != 'parameters'])}"
 
 
 def _step_of(folder: Path) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from fewhot.training import history
 from fewhot.training.callbacks import Callback, Record
 from fewhot.training.capture import Runner
 from fewhot.training.evaluation import MOST_ROWS, Evaluator
+from fewhot.training.interrupts import Interrupts
 from fewhot.training.progress import ProgressView
 from fewhot.training.run_folder import RunFolder, State
 from fewhot.training.settings import Settings
@@ -80,10 +82,10 @@ class Trainer:
         self.step = TrainStep(model, settings, stream(settings.seed, "noise", device=device))
         self.step.step.fill_(start)
         self._whole = True  # False while a step has been taken whose measurements are not yet in the records
-        self._dropout_state: torch.Tensor | None = None
+        self._dropout_states: dict[str, torch.Tensor] = {}
         if state is not None:
             self.load(state)
-            self.order_start, self.stopped, self._dropout_state = self.done, False, None
+            self.order_start, self.stopped, self._dropout_states = self.done, False, {}
             self.best = BestWeights(settings.patience, settings.settled_at)  # bounds on other rows do not compare
 
     def fit(self, train: Dataset, held_out: Dataset | None, fingerprint: dict[str, Any] | None = None) -> list[Record]:
@@ -93,14 +95,12 @@ class Trainer:
             if state is not None:
                 self.load(state)
                 history.write(self.run.history, self.records)
-        with seeded(self.settings.seed, "dropout", self.order_start):
-            if self._dropout_state is not None:
-                torch.set_rng_state(self._dropout_state)
+        with self._global_draws(), Interrupts() as interrupts:
             self.model.train()
             try:
                 for callback in self.callbacks:
                     callback.on_start(self.settings.max_steps)
-                self._loop(train, held_out)
+                self._loop(train, held_out, interrupts)
             except KeyboardInterrupt:
                 self._save_after_interrupt()
                 raise
@@ -113,7 +113,18 @@ class Trainer:
         self.model.eval()
         return self.records
 
-    def _loop(self, train: Dataset, held_out: Dataset | None) -> None:
+    @contextmanager
+    def _global_draws(self) -> Generator[None, None, None]:
+        """Let a user's module draw from torch's global generators as if they were this run's own."""
+        if not self.model.draws_globally:
+            yield
+            return
+        with seeded(self.settings.seed, "dropout", self.order_start):
+            for name, state in self._dropout_states.items():
+                torch.set_rng_state(state) if name == "cpu" else torch.cuda.set_rng_state(state, self.step.device)
+            yield
+
+    def _loop(self, train: Dataset, held_out: Dataset | None, interrupts: Interrupts) -> None:
         settings = self.settings
         order = Order(train.n_rows, settings.batch_size, derive_seed(settings.seed, self.order_start), train.device)
         evaluator = Evaluator(self.model, _rows_to_watch(held_out or train, settings.seed), settings.seed)
@@ -142,6 +153,8 @@ class Trainer:
                 if self.run is not None and (self.run.due(self.done) or self._finished):
                     self._check_finite()
                     self.run.write(self.done, self.state())
+                if interrupts.asked:
+                    raise KeyboardInterrupt
         finally:
             if view:
                 view.close()
@@ -187,16 +200,25 @@ class Trainer:
 
     def _save_after_interrupt(self) -> None:
         if self.run is None or bool(self.step.halt.raised) or not self._whole:
-            return  # nowhere to write, or interrupted in the middle of a step: the last checkpoint stands
+            return  # nowhere to write, or interrupted a second time in the middle of a step: the last checkpoint stands
         self.run.write(self.done, self.state())
         log.warning("Interrupted after step %d; fit again with the same folder to go on.", self.done)
+
+    @property
+    def kept(self) -> Record:
+        """The line of the history that belongs to the weights that were kept."""
+        best = (record for record in self.records if record["evaluation"]["bound"] == self.best.best)
+        return next(best, self.records[-1]) if self.best.weights else self.records[-1]
 
     def state(self) -> State:
         """Return everything a resumed run needs: tensors and JSON-able facts."""
         tensors = {f"model/{name}": value for name, value in self.model.state_dict().items()}
         tensors |= {f"step/{name}": value for name, value in self.step.state().items()}
         tensors |= {f"best/{name}": value for name, value in self.best.weights.items()}
-        tensors["dropout"] = torch.get_rng_state()
+        if self.model.draws_globally:
+            tensors["dropout/cpu"] = torch.get_rng_state()
+            if self.step.device.type == "cuda":
+                tensors["dropout/cuda"] = torch.cuda.get_rng_state(self.step.device)
         meta = {
             "done": self.done,
             "order_start": self.order_start,
@@ -219,7 +241,7 @@ class Trainer:
         self.best.stale = meta["stale"]
         self.done, self.order_start, self.stopped = meta["done"], meta["order_start"], meta["stopped"]
         self.records = list(meta["records"])
-        self._dropout_state = tensors["dropout"]
+        self._dropout_states = _under("dropout/", tensors)
 
 
 def _under(prefix: str, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
