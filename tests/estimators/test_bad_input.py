@@ -95,6 +95,12 @@ def test_unusable_rows_are_refused_by_a_fitted_model(vsc: VSC, kind: str, verb: 
     assert_one_sentence(error.value)
 
 
+@pytest.mark.parametrize("kind", [kind for kind in REFUSED if kind.startswith(("dates", "spans"))])
+def test_dates_are_called_dates(kind: str) -> None:
+    with pytest.raises(FewhotError, match=r"holds dates or times.*; turn them into numbers first"):
+        small(VSC).fit(REFUSED[kind]())
+
+
 def test_a_column_of_dates_is_named() -> None:
     with pytest.raises(FewhotError, match=r"^Column 'day' of X holds dates or times .*; turn them into numbers first"):
         small(VSC).fit(REFUSED["dates-and-numbers"]())

@@ -33,9 +33,11 @@ def test_nothing_is_left_to_fill_in(cls: type) -> None:
 
 @BOTH
 def test_recipes_are_described_where_they_are_asked_for(cls: type) -> None:
-    names = [name for name in cls.recipes if name is not None]
-    assert all(f'"{name}"' in entry(cls, "recipe") and cls.recipes[name].about for name in names)
-    assert not any(name in entry(cls, "callbacks") for name in names)
+    shown = " ".join(entry(cls, "recipe").split())
+    for name in filter(None, cls.recipes):
+        assert cls.recipes[name].about
+        assert f'"{name}" {cls.recipes[name].about}' in shown
+        assert name not in entry(cls, "callbacks")
 
 
 @BOTH

@@ -400,16 +400,19 @@ def test_a_name_that_is_too_long_is_refused_in_a_sentence(vsc: VSC, tmp_path: Pa
         fh.load(tmp_path / ("long" * 100))
 
 
+@pytest.mark.parametrize(
+    ("number", "words"), [(errno.ENOSPC, "No space left on device"), (errno.EDQUOT, "Disk quota exceeded")]
+)
 def test_a_full_disk_leaves_the_saved_run_intact(
-    saved: Path, vsc: VSC, rows: np.ndarray, monkeypatch: pytest.MonkeyPatch
+    saved: Path, vsc: VSC, rows: np.ndarray, monkeypatch: pytest.MonkeyPatch, number: int, words: str
 ) -> None:
     def full(tensors: Any, path: Path, metadata: Any = None) -> None:
         Path(path).write_bytes(b"half")
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise OSError(number, words)
 
     before = contents(saved)
     monkeypatch.setattr(storage, "save_file", full)
-    with pytest.raises(RunFolderError, match=r"No space left on device\); free some space or choose another folder\.$"):
+    with pytest.raises(RunFolderError, match=rf"{words}\); free some space or choose another folder\.$"):
         small(VSC, random_state=5).fit(rows).save(saved)
     assert contents(saved) == before
     monkeypatch.undo()

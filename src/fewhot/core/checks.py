@@ -32,7 +32,7 @@ def truth(name: str, value: Any) -> bool:
     """Return ``value`` if it is a Python or numpy boolean."""
     if not isinstance(value, bool | np.bool_):
         raise InvalidParameterError(f"{name} is {value!r}; it must be True or False.")
-    return value is True or value == np.True_
+    return bool(value)  # pyright: ignore[reportUnknownArgumentType]
 
 
 def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:
