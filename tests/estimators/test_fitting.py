@@ -272,6 +272,15 @@ def test_dropout_acts_in_training_and_not_in_encoding(rows: np.ndarray) -> None:
     assert not np.array_equal(estimator.transform(rows), plain.transform(rows))
 
 
+def test_a_further_fit_that_failed_leaves_a_model_that_encodes(rows: np.ndarray) -> None:
+    torch.manual_seed(0)
+    estimator = small(VAE, encoder=nn.Sequential(nn.Linear(7, 8), nn.Dropout(0.5))).fit(rows)
+    estimator.set_params(callbacks=[lambda record: 1 / 0])
+    with pytest.raises(ZeroDivisionError):
+        estimator.partial_fit(rows)
+    np.testing.assert_array_equal(estimator.transform(rows), estimator.transform(rows))
+
+
 # ------------------------------------------------------------------------------------------------- progress, callbacks
 
 

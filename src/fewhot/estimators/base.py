@@ -304,7 +304,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         from fewhot.estimators.storage import save
 
         check_is_fitted(self)
-        save(self, Path(path))
+        save(self, path)
 
     # ------------------------------------------------------------------------------------------------- helpers
 
@@ -393,7 +393,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _check_codes(self, Z: Any) -> Any:
         try:
-            Z = Z.tocsr() if sp.issparse(Z) else np.asarray(as_matrix(Z))
+            Z = Z.tocsr() if sp.issparse(Z) else np.asarray(as_matrix(Z, "Z"))
         except ValueError as error:  # rows of different lengths
             raise InvalidInputError(f"The codes are no matrix ({error}); give (n, n_components) numbers.") from error
         if Z.dtype.kind not in "fiub":

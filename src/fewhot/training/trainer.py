@@ -105,12 +105,12 @@ class Trainer:
                 self._save_after_interrupt()
                 raise
             finally:
+                self.model.eval()
                 if self.run is not None:
                     self.run.close()
                 for callback in self.callbacks:
                     callback.on_end(self.records[-1] if self.records else None)
         self.best.restore(self.model)
-        self.model.eval()
         return self.records
 
     @contextmanager
