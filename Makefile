@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST_ARGS ?= -n 2 --dist worksteal
 
-.PHONY: demo test lint types layers check-tests bench clean
+.PHONY: demo test lint types layers check-tests bench docs clean
 
 demo: $(READY)
-	$(BIN)/python examples/digits.py
+	$(BIN)/fewhot demo
 
 test: lint types layers check-tests
 
@@ -16,7 +16,8 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . \
-		pytest pytest-xdist hypothesis pandas polars anndata ruff basedpyright import-linter
+		pytest pytest-xdist hypothesis pandas polars anndata ruff basedpyright import-linter \
+		sphinx myst-parser furo sphinx-mathjax-offline
 	touch $(READY)
 
 lint: $(READY)
@@ -33,7 +34,11 @@ check-tests: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 bench: $(READY)
-	$(BIN)/python benchmarks/loop.py
+	$(BIN)/fewhot bench loop
+
+docs: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W -b html docs docs/_build/html
+	@echo "The documentation is in docs/_build/html/index.html"
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

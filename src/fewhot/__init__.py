@@ -27,7 +27,10 @@ _HOMES = {
     "Callback": "fewhot.training",
     "RunFolder": "fewhot.training",
 }
-_SUBPACKAGES = ("codes", "data", "distributions", "estimators", "likelihoods", "metrics", "models", "training")
+_SUBPACKAGES = (
+    *("bench", "codes", "data", "distributions", "estimators", "likelihoods", "metrics", "models", "plots", "report"),
+    *("reproduction", "training"),
+)
 
 __all__ = ["VAE", "VSC", "Callback", "Codes", "FewhotError", "RunFolder", "load", "register_part"]
 

@@ -33,6 +33,8 @@ def _sparse_tensor(x: np.ndarray) -> torch.Tensor:
 
 
 REFUSED: dict[str, Any] = {
+    "two-columns-of-one-name": lambda: pd.DataFrame(np.ones((5, 2)), columns=["a", "a"]),
+    "lazy-frame": lambda: pl.DataFrame({"a": [1.0, 2.0]}).lazy(),
     "no-rows": lambda: np.empty((0, 7)),
     "no-columns": lambda: np.empty((5, 0)),
     "no-rows-sparse": lambda: sp.csr_array((0, 7)),
@@ -128,7 +130,7 @@ ACCEPTED: dict[str, Any] = {
     "empty-sparse-rows": lambda: sp.csr_array(np.vstack([count_rows(), np.zeros((5, 7))])),
     "float16": lambda: grey_rows().astype(np.float16),
     "int64": lambda: count_rows().astype(np.int64),
-    "large-counts": lambda: count_rows() * 10_000_000,
+    "large-counts": lambda: count_rows() * 1_000_000,
     "bool": lambda: grey_rows() > 0.5,
     "dictionary-of-keys": lambda: sp.dok_array(grey_rows()),
     "bool-sparse": lambda: sp.csr_array(grey_rows() > 0.5),

@@ -17,7 +17,7 @@ from torch import nn
 from fewhot import VAE, VSC, Callback, FewhotError
 from fewhot.core.errors import DivergedError, InvalidParameterError
 from fewhot.likelihoods import LaplaceLikelihood
-from fewhot.training import progress
+from fewhot.training import gate_shift, progress
 from tests.estimators.cases import BOTH, assert_one_sentence, grey_rows, one_of_four, same_weights, small, weights
 
 # ------------------------------------------------------------------------------------------------- going on
@@ -209,9 +209,38 @@ def test_fits_in_parallel_threads_do_not_disturb_each_other(dropout: bool, rows:
 
 
 @pytest.mark.parametrize(("asked", "says"), [({"l0": 4}, "4"), ({"density": 0.5}, "3")])
-def test_a_number_of_units_that_was_not_reached_is_said(asked: dict[str, float], says: str, rows: np.ndarray) -> None:
-    with pytest.warns(ConvergenceWarning, match=rf"^{says} active units a row were asked for, and .* raise max_steps"):
+def test_a_number_of_units_that_was_not_reached_is_said(
+    asked: dict[str, float], says: str, rows: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate_shift, "LARGEST_SHIFT", 0.0)
+    with pytest.warns(ConvergenceWarning, match=rf"^{says} active units a row were asked for, and .* more steps"):
         small(VSC, max_steps=2, **asked).fit(rows)
+
+
+def test_the_last_shift_brings_held_out_rows_to_the_number_asked_for() -> None:
+    rows, held_out = grey_rows(n_rows=300), grey_rows(n_rows=200, seed=1)
+    estimator = small(VSC, l0=3, max_steps=600, n_iter_no_change=5).fit(rows, X_val=held_out)
+    assert abs(estimator.gate_shift_) < 1
+    assert estimator.transform(held_out).nnz == 600
+
+
+def test_a_shift_has_a_limit(rows: np.ndarray) -> None:
+    assert abs(small(VSC, l0=6, max_steps=2).fit(rows).gate_shift_) <= 1
+
+
+@pytest.mark.parametrize("guard", [torch.no_grad, torch.inference_mode])
+def test_a_fit_brings_its_own_gradients(guard: Any, rows: np.ndarray) -> None:
+    with guard():
+        inside = small(VSC).fit(rows)
+    assert same_weights(inside, small(VSC).fit(rows))
+
+
+def test_a_fitted_model_keeps_no_gradients_and_no_second_copy_of_its_weights(rows: np.ndarray) -> None:
+    estimator = small(VSC, n_iter_no_change=3).fit(rows)
+    assert all(p.grad is None for p in estimator.module_.parameters())
+    weights = sum(p.numel() for p in estimator.module_.parameters())
+    kept = sum(t.numel() for t in estimator._training_state[0].values() if t.is_floating_point())
+    assert kept < 2.1 * weights + 100  # Adam's two moments
 
 
 @pytest.mark.filterwarnings("error")

@@ -44,6 +44,11 @@ def test_counts_refuse_negative_values(name: str) -> None:
     assert "pass the raw counts" in text
 
 
+@counts
+def test_counts_refuse_numbers_that_float32_cannot_count_to(name: str) -> None:
+    assert "exact up to 16,777,216" in refusal(name, torch.tensor([[0.0, 1e8]]))
+
+
 def test_a_squashed_gaussian_refuses_values_its_mean_cannot_reach() -> None:
     text = refusal("gaussian", torch.tensor([[0.0, 3.0]]), standardise=False, sigmoid_mean=True)
     assert "sigmoid_mean=False" in text

@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 import fewhot as fh
-from fewhot import VAE, RunFolder
+from fewhot import VAE, VSC, RunFolder
 from fewhot.core.errors import FewhotError, InvalidParameterError, RunFolderError
 from fewhot.core.registry import USER_PARTS
 from fewhot.likelihoods import GaussianLikelihood
@@ -381,6 +381,31 @@ def test_a_run_with_checkpoints_is_not_written_over_by_a_save(tmp_path: Path) ->
     with pytest.raises(RunFolderError, match="holds the checkpoints of another run; choose another folder"):
         fitted(None, random_state=1).save(tmp_path)
     assert not (tmp_path / "config.json").exists()
+    assert outcome(resume(tmp_path)) == outcome(fitted(None))
+
+
+def test_a_finished_run_is_not_written_over_by_another_estimator(tmp_path: Path) -> None:
+    fitted(tmp_path).save(tmp_path)  # its own estimator may
+    with pytest.raises(RunFolderError, match="holds the checkpoints of another run"):
+        fitted(None, n_components=4).save(tmp_path)
+    assert fh.load(tmp_path).n_components == 5
+
+
+@pytest.mark.parametrize("path", [None, 5, "", " ", "a\0b"])
+def test_a_path_that_is_none_is_refused(path: Any) -> None:
+    with pytest.raises(FewhotError, match=r"^path is .*; it must be the path of a folder"):
+        VSC(4, l0=1, max_steps=2, callbacks=[RunFolder(path)]).fit(rows())
+
+
+def test_a_path_that_is_too_long_is_refused() -> None:
+    with pytest.raises(RunFolderError, match="cannot be used as a run folder"):
+        fitted(Path("x" * 300))
+
+
+def test_a_checkpoint_without_its_facts_counts_as_damaged(tmp_path: Path) -> None:
+    killed_at(tmp_path, 60)
+    newest = max((tmp_path / "checkpoints").glob("step-*"))
+    (newest / "state.json").write_text("{}")
     assert outcome(resume(tmp_path)) == outcome(fitted(None))
 
 

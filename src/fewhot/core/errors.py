@@ -35,3 +35,11 @@ class RunFolderError(FewhotError, OSError):
 
 class DivergedError(FewhotError, FloatingPointError):
     """Training met a value that is not finite."""
+
+
+class DataError(FewhotError, ValueError):
+    """A file or a dataset that cannot be found, read or written."""
+
+
+class DownloadError(DataError, OSError):
+    """A dataset that could not be fetched, or whose content is not the published one."""

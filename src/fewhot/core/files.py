@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import reprlib
 import shutil
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from fewhot.core.errors import InvalidParameterError
+
+
+def folder_path(path: Any) -> Path:
+    """Return ``path`` as the path of a folder, or say in a sentence why it is none."""
+    try:
+        found = Path(path)
+    except TypeError:
+        found = Path("\0")
+    if "\0" in str(found) or not str(path).strip():
+        raise InvalidParameterError(
+            f"path is {reprlib.repr(path)}; it must be the path of a folder, as text or a Path."
+        )
+    return found
 
 
 @contextmanager

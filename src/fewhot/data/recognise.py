@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,8 @@ def as_matrix(X: Any, name: str = "X") -> Any:
         )
     if isinstance(X, list | tuple) and len(X) and isinstance(X[0], str):
         raise InvalidTypeError(f"{name} is a list of strings, and this model reads numbers; accepted are {ACCEPTED}.")
+    if library == "polars" and type(X).__name__ == "LazyFrame":
+        raise InvalidTypeError(f"{name} is a polars LazyFrame; pass {name}.collect().")
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         _check_frame(X, name)
     elif isinstance(X, np.ndarray):
@@ -69,6 +72,9 @@ def _check_frame(frame: Any, name: str) -> None:
         raise InvalidInputError(
             f"{name} is a frame of shape {tuple(frame.shape)}; give at least one row and one column."
         )
+    twice = [column for column, times in Counter(map(str, frame.columns)).items() if times > 1]
+    if twice:
+        raise InvalidInputError(f"{name} has more than one column called {twice[0]!r}; give each a name of its own.")
     for column, dtype in zip(frame.columns, frame.dtypes, strict=True):
         _refuse_times(f"Column {column!r} of {name}", dtype)
 

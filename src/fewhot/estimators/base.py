@@ -93,6 +93,8 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     # ------------------------------------------------------------------------------------------------ fitting
 
+    @torch.inference_mode(mode=False)
+    @torch.enable_grad()
     def fit(self, X: Any, y: Any = None, X_val: Any = None) -> Self:
         """Fit the model.
 
@@ -112,6 +114,8 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         held_out = None if X_val is None else dataset_of(self, X_val, fitting=False, name="X_val")
         return self._train(data, held_out, goes_on=goes_on)
 
+    @torch.inference_mode(mode=False)
+    @torch.enable_grad()
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Go through X once more, beginning a model at the first call; schedules run over ``max_steps`` in all."""
         self._check_parameters()
@@ -179,17 +183,17 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.seed_ = seed
         self.n_iter_ = trainer.done
         self.data_spec_ = data.spec
-        self._training_state: State = trainer.state()
+        self._training_state: State = trainer.state_to_go_on()
         self._n_features_out = module.latent.n_latent
         self._built_with = self._structure()
+        if not one_pass:
+            self._finish((train if held_out is None else held_out).to(device))
         if run is not None:
             self.save(run.path)
-        if not one_pass:
-            self._warn_about(trainer.kept["evaluation"])
         return self
 
-    def _warn_about(self, evaluation: dict[str, float]) -> None:
-        """Say so when the fitted model is not what was asked for."""
+    def _finish(self, rows: Dataset) -> None:
+        """Do what is left to do after training, looking at held-out rows, or at training rows when there are none."""
 
     def _new_module(self, train: Dataset, seed: int, n_steps: int) -> LatentModel:
         with torch.device("cpu"), PrivateDraws(seed, "initialisation"):
@@ -317,7 +321,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     @property
     def _sparse_output(self) -> bool:
-        return bool(getattr(self, "sparse_output", False))
+        return truth("sparse_output", getattr(self, "sparse_output", False))
 
     @property
     def _device(self) -> torch.device:
@@ -339,8 +343,9 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return resolve_seed(self.random_state) if known is None else known
 
     def _encoding(self) -> Encoding:
+        ceiling = getattr(self, "max_active", None)
         return Encoding(
-            max_active=getattr(self, "max_active", None),
+            max_active=None if ceiling is None else whole_number("max_active", ceiling),
             refine_steps=whole_number("refine_steps", self.refine_steps, least=0),
             seed=self.seed_,
         )
@@ -392,6 +397,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             whole_number("each of hidden_layer_sizes", size)
 
     def _check_codes(self, Z: Any) -> Any:
+        Z = Z.values if isinstance(Z, Codes) else Z
         try:
             Z = Z.tocsr() if sp.issparse(Z) else np.asarray(as_matrix(Z, "Z"))
         except ValueError as error:  # rows of different lengths

@@ -22,7 +22,8 @@ hidden_layer_sizes : sequence of int, default=None
         What happens to rows before the model sees them: "as-is", "unit-norm" or "stochastic-binarise".
     encoder : str or torch.nn.Module, default="auto"
         The encoder's body: "mlp", a perceptron with ``hidden_layer_sizes`` on dense or sparse rows, which "auto" takes;
-        or a module from (B, n_features) to (B, H), deep-copied at fit.
+        or a module from (B, n_features) to (B, H), deep-copied at fit. With a module of your own, which may have
+        dropout, the fit uses torch's global generator: other threads should not draw from it meanwhile.
     max_steps : int, default=None
         Optimisation steps; None takes the recipe's, 20,000.
     max_epochs : int, default=None

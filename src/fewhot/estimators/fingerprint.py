@@ -23,15 +23,24 @@ def fingerprint(
     estimator: BaseEstimator, train: Dataset, held_out: Dataset | None, *, seed: int, start: int
 ) -> dict[str, Any]:
     """Return what a run folder compares before it resumes."""
-    given = estimator.get_params(deep=False)
-    parameters = {name: _plain(value) for name, value in given.items() if name not in _PASSIVE}
     return {
         "estimator": type(estimator).__name__,
-        "parameters": parameters,
+        "parameters": _parameters(estimator),
         "seed": seed,
         "data": [_digest(rows) for rows in (train, held_out) if rows is not None],
         "start": start,
     }
+
+
+def is_run_of(estimator: Any, known: dict[str, Any]) -> bool:
+    """Say whether a fitted estimator may have come from the run with this fingerprint."""
+    ours = {"estimator": type(estimator).__name__, "parameters": _parameters(estimator), "seed": estimator.seed_}
+    return all(known.get(name) == json.loads(json.dumps(value)) for name, value in ours.items())
+
+
+def _parameters(estimator: BaseEstimator) -> dict[str, Any]:
+    given = estimator.get_params(deep=False)
+    return {name: _plain(value) for name, value in given.items() if name not in _PASSIVE}
 
 
 def _plain(value: Any) -> Any:

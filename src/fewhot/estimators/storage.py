@@ -16,13 +16,14 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from fewhot.core.errors import FewhotError, InvalidParameterError, NotSavableError, RunFolderError
-from fewhot.core.files import replacing_file, write_json
+from fewhot.core.files import folder_path, replacing_file, write_json
 from fewhot.core.parts import UserParts, decode, encode
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
 from fewhot.core.version import __version__
+from fewhot.estimators.fingerprint import is_run_of
 from fewhot.training import history
-from fewhot.training.run_folder import CONFIG, CONFIG_FORMAT, refuse_other_runs
+from fewhot.training.run_folder import CONFIG, CONFIG_FORMAT, RunFolder, refuse_foreign
 
 FORMAT_VERSION = 1
 WEIGHTS, HISTORY = "model.safetensors", "history.jsonl"
@@ -31,13 +32,14 @@ _UNSAVED = ("callbacks",)
 
 def save(estimator: Any, path: str | Path) -> None:
     """Write a fitted estimator into ``path``; each file appears whole or not at all, the configuration last."""
-    folder = _folder_of(path)
+    folder = folder_path(path)
     config = _config_of(estimator)  # raises before anything is written
     if os.path.exists(folder) and not os.path.isdir(folder):  # pathlib's raise where a name is too long
         raise RunFolderError(f"{folder} is a file; choose a folder to save to.")
     tensors = {name: value.detach().cpu().contiguous() for name, value in estimator.module_.state_dict().items()}
     try:
-        refuse_other_runs(folder, estimator.seed_)
+        refuse_foreign(folder)
+        _refuse_other_runs(estimator, folder)
         folder.mkdir(parents=True, exist_ok=True)
         with replacing_file(folder / WEIGHTS) as temporary:
             save_file(tensors, temporary, metadata={"format": CONFIG_FORMAT})
@@ -70,11 +72,12 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
 
     if not isinstance(parts, Mapping | None):
         raise InvalidParameterError(f"parts is {reprlib.repr(parts)}; it must map names to classes of your own.")
-    folder = _folder_of(path)
+    folder = folder_path(path)
     config = _read_config(folder)
     try:
         cls = ESTIMATORS[config["estimator"]]
         estimator = cls(**_decode_parameters(config["parameters"], parts))
+        estimator._check_parameters()
         module = decode(config["module"], parts)
         fitted = config["fitted"]
         estimator.history_ = history.read(folder / HISTORY)
@@ -88,7 +91,7 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
             estimator.feature_names_in_ = np.asarray(fitted["feature_names_in"], dtype=object)
     except FewhotError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise RunFolderError(f"{folder / CONFIG} is damaged ({reason}); save the run again.") from error
     _load_weights(module, folder)
@@ -96,12 +99,11 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
     return estimator
 
 
-def _folder_of(path: str | Path) -> Path:
-    if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
-        raise InvalidParameterError(
-            f"path is {reprlib.repr(path)}; it must be the path of a folder, as text or a Path."
-        )
-    return Path(path)
+def _refuse_other_runs(estimator: Any, folder: Path) -> None:
+    """Refuse a folder with the checkpoints of another run, whose model would be lost."""
+    known = RunFolder(folder).fingerprint
+    if known is not None and not is_run_of(estimator, known):
+        raise RunFolderError(f"{folder} holds the checkpoints of another run; choose another folder.")
 
 
 def _remedy_of(error: OSError | SafetensorError) -> str:

@@ -13,12 +13,14 @@ from fewhot.core.checks import one_of, real_number, whole_number
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
+from fewhot.data import Dataset
 from fewhot.estimators.base import LatentEstimator
 from fewhot.estimators.documentation import documented
 from fewhot.estimators.recipes import Recipe
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models import vsc
 from fewhot.models.latent_model import LatentModel
+from fewhot.training.gate_shift import shift_gates
 
 DEFAULT_DENSITY = 0.05
 LEAST_DEFAULT_UNITS = 4
@@ -61,6 +63,9 @@ class VSC(LatentEstimator):
     Attributes
     ----------
     {learned}
+    gate_shift_ : float
+        What was added to every gate's logit at the end, so that held-out rows have the number of active units that was
+        asked for; at most 1 in size.
 
     References
     ----------
@@ -168,12 +173,15 @@ class VSC(LatentEstimator):
             return 0.01, None
         return None, min(self.n_components, max(LEAST_DEFAULT_UNITS, DEFAULT_DENSITY * self.n_components))
 
-    def _warn_about(self, evaluation: dict[str, float]) -> None:
+    def _finish(self, rows: Dataset) -> None:
         _, asked = self._sparsity()
-        if asked is not None and abs(evaluation["active"] - asked) > ALLOWED_MISS * asked:
+        if asked is None:
+            return
+        self.gate_shift_, active = shift_gates(self.module_, rows, asked, self.seed_)
+        if abs(active - asked) > ALLOWED_MISS * asked:
             warnings.warn(
-                f"{asked:g} active units a row were asked for, and {evaluation['active']:.3g} are on after "
-                f"{self.n_iter_} steps; raise max_steps, so that the dial has time to settle.",
+                f"{asked:g} active units a row were asked for, and {active:.3g} are on after {self.n_iter_} steps; "
+                f"give the dial more steps to settle, or ask for fewer units.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

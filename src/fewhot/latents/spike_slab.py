@@ -65,6 +65,11 @@ class SpikeSlabLatent(Latent):
         v, loc, logvar = self.heads(h).float().chunk(3, dim=-1)
         return {"logits": v if self.gate_head == "logit" else _logit_of_relu_head(v), "loc": loc, "logvar": logvar}
 
+    @torch.no_grad()
+    def shift_gates(self, shift: float) -> None:
+        """Add ``shift`` to the logit of every gate."""
+        self.heads.bias[: self.n_latent] += shift
+
     def posterior(self, psi: Params, knobs: Knobs) -> SpikeSlab:
         """Return the spike-and-slab whose draws use the gate that ``knobs`` asks for."""
         logits = clip_keeping_gradient(psi["logits"], *LOGIT_RANGE)

@@ -37,7 +37,9 @@ class BernoulliLikelihood(Likelihood):
         """Refuse values outside [0, 1]."""
         super().check(spec)
         require_unit_interval(
-            spec, "the Bernoulli likelihood", "rescale or binarise the data, or choose the 'gaussian' likelihood"
+            spec,
+            "the Bernoulli likelihood",
+            "rescale or binarise the data (new rows too: MinMaxScaler(clip=True)), or take likelihood='gaussian'",
         )
 
     def output_bias(self, moments: ColumnMoments) -> Tensor:

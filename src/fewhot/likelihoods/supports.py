@@ -19,8 +19,17 @@ def require_unit_interval(spec: DataSpec, family: str, remedy: str) -> None:
         )
 
 
+LARGEST_COUNT = 2**24
+"""Above this, float32 does not tell neighbouring whole numbers apart."""
+
+
 def require_counts(spec: DataSpec, family: str) -> None:
-    """Refuse data with negative or fractional values."""
+    """Refuse data with negative or fractional values, and counts too large to be exact."""
+    if spec.counts and spec.maximum > LARGEST_COUNT:
+        raise InvalidInputError(
+            f"The data hold counts up to {spec.maximum:g}, and {family} is exact up to {LARGEST_COUNT:,}; "
+            f"count in larger units, or choose the 'gaussian' likelihood."
+        )
     if not spec.counts:
         given = "fractional values" if spec.minimum >= 0 else f"negative values (minimum {spec.minimum:g})"
         raise InvalidInputError(

@@ -1,5 +1,63 @@
-"""Metrics: arrays in, numbers out."""
+"""Metrics: arrays in, numbers out; fitted estimators in, a summary with verdicts out."""
 
 from fewhot.metrics.activity import Activity, activity
+from fewhot.metrics.alarms import Alarm, alarms
+from fewhot.metrics.calibration import Calibration, calibration, planted_calibration, self_calibration
+from fewhot.metrics.code_kinds import activity_probabilities, code_matrix
+from fewhot.metrics.estimates import Estimate, estimate
+from fewhot.metrics.labels import macro_f1, micro_f1
+from fewhot.metrics.likelihood import exact_bound, information, iwae, perplexity, relaxation_gap
+from fewhot.metrics.probing import ProbeResult, linear_probe, probe_codes, stratified_rows
+from fewhot.metrics.ranking import ndcg_at, recall_at
+from fewhot.metrics.recovery import Recovery, recovery, unit_directions
+from fewhot.metrics.sparsity import ActiveUnits, active_units, average_hoyer, hoyer, support_overlap
+from fewhot.metrics.spectrum import Spectrum, jacobian_spectrum
+from fewhot.metrics.stability import Matching, unit_matching
+from fewhot.metrics.summarise import summarise
+from fewhot.metrics.summary import Number, Summary
+from fewhot.metrics.verdicts import RULES, Rule
 
-__all__ = ["Activity", "activity"]
+__all__ = [
+    "RULES",
+    "ActiveUnits",
+    "Activity",
+    "Alarm",
+    "Calibration",
+    "Estimate",
+    "Matching",
+    "Number",
+    "ProbeResult",
+    "Recovery",
+    "Rule",
+    "Spectrum",
+    "Summary",
+    "active_units",
+    "activity",
+    "activity_probabilities",
+    "alarms",
+    "average_hoyer",
+    "calibration",
+    "code_matrix",
+    "estimate",
+    "exact_bound",
+    "hoyer",
+    "information",
+    "iwae",
+    "jacobian_spectrum",
+    "linear_probe",
+    "macro_f1",
+    "micro_f1",
+    "ndcg_at",
+    "perplexity",
+    "planted_calibration",
+    "probe_codes",
+    "recall_at",
+    "recovery",
+    "relaxation_gap",
+    "self_calibration",
+    "stratified_rows",
+    "summarise",
+    "support_overlap",
+    "unit_directions",
+    "unit_matching",
+]

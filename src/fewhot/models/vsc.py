@@ -67,9 +67,9 @@ def vsc(
 
 
 def usage_cap(l0: float, n_latent: int) -> float:
-    """Return the largest share of rows one unit may serve: four times the mean share, never "always on"."""
+    """Return the largest share of rows one unit may serve: six times the mean share, never "always on"."""
     share = l0 / n_latent
-    return max(min(4 * share, 0.4), (1 + share) / 2 if share > 0.3 else 0.0)
+    return max(min(6 * share, 0.4), (1 + share) / 2 if share > 0.3 else 0.0)
 
 
 def _schedules(n_steps: int, faithful: bool) -> Mapping[str, Schedule]:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from fewhot.core.checks import one_of, real_number, whole_number
 from fewhot.core.errors import RunFolderError
-from fewhot.core.files import replacing_folder, write_json
+from fewhot.core.files import folder_path, replacing_folder, write_json
 
 try:
     import fcntl
@@ -71,13 +71,16 @@ class RunFolder:
     def open(self, fingerprint: dict[str, Any]) -> State | None:
         """Take the folder for one run and return the state to resume from, if there is one."""
         self._check_arguments()
-        root = Path(self.path)
-        refuse_foreign(root)
+        root = folder_path(self.path)
+        try:
+            refuse_foreign(root)
+            self._refuse_saved(root)
+        except RunFolderError:
+            raise
+        except OSError as error:
+            raise _unusable(root, error) from error
         self._make_and_lock(root)
         found = self._checkpoints()
-        if (root / CONFIG).exists() and not (root / "checkpoints" / _RUN).exists():
-            self.close()
-            raise RunFolderError(f"{root} holds a saved estimator; choose another folder for a new run.")
         if not found:
             write_json(root / "checkpoints" / _RUN, {"format": _FORMAT, **fingerprint})
             self.history.unlink(missing_ok=True)
@@ -89,12 +92,19 @@ class RunFolder:
         return self._newest_readable(found)
 
     @property
+    def fingerprint(self) -> dict[str, Any] | None:
+        """What the run in this folder was begun with; None while there is none that can be read."""
+        try:
+            known = json.loads((folder_path(self.path) / "checkpoints" / _RUN).read_text(encoding="utf-8"))
+        except (OSError, json.JSONDecodeError, UnicodeDecodeError):
+            return None
+        return known if isinstance(known, dict) else None
+
+    @property
     def seed(self) -> int | None:
         """The seed of the run in this folder; None while there is none."""
-        try:
-            return int(json.loads((Path(self.path) / "checkpoints" / _RUN).read_text(encoding="utf-8"))["seed"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+        seed = (self.fingerprint or {}).get("seed")
+        return seed if isinstance(seed, int) else None
 
     def due(self, step: int) -> bool:
         """Say whether a checkpoint should be written after this step."""
@@ -142,6 +152,10 @@ class RunFolder:
         if self.checkpoint_seconds is not None:
             real_number("checkpoint_seconds", self.checkpoint_seconds, low=0)
 
+    def _refuse_saved(self, root: Path) -> None:
+        if (root / CONFIG).exists() and not (root / "checkpoints" / _RUN).exists():
+            raise RunFolderError(f"{root} holds a saved estimator; choose another folder for a new run.")
+
     def _make_and_lock(self, root: Path) -> None:
         if self._lock is not None:
             raise RunFolderError(f"{root} is in use by another fit; choose another folder.")
@@ -149,9 +163,7 @@ class RunFolder:
             (root / "checkpoints").mkdir(parents=True, exist_ok=True)
             self._lock = (root / ".lock").open("w")
         except OSError as error:
-            raise RunFolderError(
-                f"{root} cannot be used as a run folder ({error}); choose a folder you may write to."
-            ) from error
+            raise _unusable(root, error) from error
         if fcntl is not None:
             try:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -183,19 +195,14 @@ class RunFolder:
         for folder in reversed(found):
             try:
                 meta = json.loads((folder / _META).read_text(encoding="utf-8"))
+                if not isinstance(meta, dict) or not {"done", "meters", "records"} <= set(meta):
+                    raise ValueError(f"{_META} is incomplete")
                 return load_file(folder / _TENSORS), meta
             except (OSError, ValueError, SafetensorError) as error:
                 log.warning("The checkpoint %s is damaged (%s) and is left aside.", folder, error)
                 folder.rename(folder.with_name(f"damaged-{folder.name}-{time.time_ns()}"))
         self.close()
         raise RunFolderError(f"No checkpoint in {self.path} can be read; delete the folder to begin again.")
-
-
-def refuse_other_runs(root: Path, seed: int) -> None:
-    """Refuse a folder that holds foreign files, or checkpoints of a run with another seed."""
-    refuse_foreign(root)
-    if RunFolder(root).seed not in (None, seed):
-        raise RunFolderError(f"{root} holds the checkpoints of another run; choose another folder.")
 
 
 def refuse_foreign(root: Path) -> None:
@@ -210,6 +217,12 @@ def refuse_foreign(root: Path) -> None:
         config = None
     if not isinstance(config, dict) or config.get("format") != CONFIG_FORMAT:
         raise RunFolderError(f"{root} exists and is not a run folder; choose another folder, so that nothing is lost.")
+
+
+def _unusable(root: Path, error: OSError) -> RunFolderError:
+    return RunFolderError(
+        f"{root} cannot be used as a run folder ({error.strerror or error}); choose a folder you may write to."
+    )
 
 
 def _difference(known: dict[str, Any], now: dict[str, Any], changed: list[str]) -> str:

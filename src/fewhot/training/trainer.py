@@ -49,7 +49,7 @@ class Trainer:
     show_progress
         Whether to draw a bar.
     state
-        What `state` of an earlier trainer returned, to go on from there.
+        What `state_to_go_on` of an earlier trainer of this model returned, to go on from there.
     start
         The step to count from when there is a trained model but no such state.
     records
@@ -106,6 +106,7 @@ class Trainer:
                 raise
             finally:
                 self.model.eval()
+                self.model.zero_grad(set_to_none=True)
                 if self.run is not None:
                     self.run.close()
                 for callback in self.callbacks:
@@ -204,12 +205,6 @@ class Trainer:
         self.run.write(self.done, self.state())
         log.warning("Interrupted after step %d; fit again with the same folder to go on.", self.done)
 
-    @property
-    def kept(self) -> Record:
-        """The line of the history that belongs to the weights that were kept."""
-        best = (record for record in self.records if record["evaluation"]["bound"] == self.best.best)
-        return next(best, self.records[-1]) if self.best.weights else self.records[-1]
-
     def state(self) -> State:
         """Return everything a resumed run needs: tensors and JSON-able facts."""
         tensors = {f"model/{name}": value for name, value in self.model.state_dict().items()}
@@ -230,11 +225,19 @@ class Trainer:
         }
         return {name: value.detach().clone() for name, value in tensors.items()}, meta
 
+    def state_to_go_on(self) -> State:
+        """Return what a later trainer of the same model needs: optimisers and counters, without any weights."""
+        tensors, meta = self.state()
+        kept = {name: value for name, value in tensors.items() if not name.startswith(("model/", "best/"))}
+        return kept, {**meta, "best": None}
+
     def load(self, state: State) -> None:
-        """Take back what `state` returned."""
+        """Take back what `state` or `state_to_go_on` returned."""
         tensors, meta = state
         device = self.step.device
-        self.model.load_state_dict(_under("model/", tensors))
+        weights = _under("model/", tensors)
+        if weights:
+            self.model.load_state_dict(weights)
         self.step.load(_under("step/", tensors), meta["meters"])
         self.best.weights = {name: value.to(device) for name, value in _under("best/", tensors).items()}
         self.best.best = float("-inf") if meta["best"] is None else meta["best"]

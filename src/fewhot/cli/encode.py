@@ -1,0 +1,68 @@
+"""``fewhot encode``: rows in, codes out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fewhot.cli.console import say
+from fewhot.cli.options import Data, DataDir, Device, Force, Label, Run, Split
+from fewhot.core.errors import InvalidParameterError
+
+EXAMPLE = "Example: [bold]fewhot encode runs/first new.csv --out codes.npz[/bold]"
+
+KINDS = ("values", "p_active", "variance")
+
+
+def encode(
+    run: Run,
+    data: Data,
+    out: Annotated[
+        Path, typer.Option(help="The file to write: .npz .npy .csv .parquet .mtx or .h5ad.", show_default=False)
+    ],
+    what: Annotated[
+        str, typer.Option(help="values (the code), p_active (probability of being on) or variance.")
+    ] = "values",
+    refine_steps: Annotated[
+        int | None, typer.Option(help="Gradient steps on each row's own code: slower, better.", show_default=False)
+    ] = None,
+    max_active: Annotated[
+        int | None, typer.Option(help="At most so many active units a row.", show_default=False)
+    ] = None,
+    split: Split = None,
+    label: Label = None,
+    data_dir: DataDir = None,
+    device: Device = "auto",
+    force: Force = False,
+) -> None:
+    """Write the codes of DATA under a fitted model, one row each, exact zeros where a unit is off."""
+    from fewhot.cli.outputs import free_file
+    from fewhot.cli.rows import source_of
+    from fewhot.cli.runs import load_run
+    from fewhot.core.checks import one_of
+    from fewhot.data import write_matrix
+
+    one_of("--what", what, KINDS)
+    target = free_file(out, force=force)
+    estimator = load_run(run, device)
+    changes = {"refine_steps": refine_steps, "max_active": max_active}
+    _change(estimator, {name: value for name, value in changes.items() if value is not None})
+    rows = source_of(data, split, label, data_dir).open()
+    codes = estimator.transform(rows.X) if what == "values" else getattr(estimator.codes(rows.X), what)
+    if codes is None:
+        raise InvalidParameterError(f"{type(estimator).__name__} has no gates and so no {what}; ask for values.")
+    write_matrix(target, codes)
+    active = f"{(codes != 0).sum() / codes.shape[0]:.3g} active a row, " if what == "values" else ""
+    say(f"{codes.shape[0]:,} rows of {codes.shape[1]:,} units, {active}are in {target}.")
+
+
+def _change(estimator: Any, changes: dict[str, Any]) -> None:
+    """Set arguments that matter when encoding; a model without one of them says so."""
+    known = estimator.get_params(deep=False)
+    for name, value in changes.items():
+        if name not in known:
+            raise InvalidParameterError(f"{type(estimator).__name__} has no {name}; leave it out.")
+        estimator.set_params(**{name: value})
+    estimator._check_parameters()

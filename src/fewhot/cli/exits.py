@@ -1,0 +1,98 @@
+"""How commands end: one line on stderr and a code, or the traceback when it is asked for.
+
+0 done, 1 something failed, 2 the input was not accepted, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from typer.core import TyperGroup
+
+from fewhot.core.errors import (
+    DataError,
+    DownloadError,
+    FewhotError,
+    InvalidInputError,
+    InvalidParameterError,
+    InvalidTypeError,
+    NotSavableError,
+    RunFolderError,
+    UnknownNameError,
+)
+
+DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+DEBUG = "--debug"
+
+_REFUSALS = (
+    InvalidInputError,
+    InvalidTypeError,
+    InvalidParameterError,
+    UnknownNameError,
+    NotSavableError,
+    RunFolderError,
+    DataError,
+)
+
+
+class OneLineErrors(TyperGroup):
+    """A group of commands whose errors are one line each; ``--debug`` is taken at any place."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command and leave the process with its code."""
+        given = list(sys.argv[1:] if args is None else args)
+        debug = DEBUG in given
+        words = [word for word in given if word != DEBUG]
+        try:
+            code = super().main(words, prog_name, complete_var, False, windows_expand_args, **extra)
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+        except Exception as error:
+            if debug:
+                raise
+            sentence, code = verdict_on(error)
+            sys.stderr.write(f"fewhot: {sentence}\n")
+        sys.exit(code if isinstance(code, int) else DONE)
+
+
+def verdict_on(error: Exception) -> tuple[str, int]:
+    """Return the one line that says what went wrong, and the exit code.
+
+    >>> verdict_on(InvalidInputError("The file is empty; give one with rows."))
+    ('The file is empty; give one with rows.', 2)
+    >>> verdict_on(ZeroDivisionError("division by zero"))[1]
+    1
+    """
+    if isinstance(error, FewhotError):
+        refused = isinstance(error, _REFUSALS) and not isinstance(error, DownloadError)
+        return _one_line(str(error)), BAD_INPUT if refused else FAILED
+    if hasattr(error, "format_message"):  # the parser's own complaints, whichever click it is built on
+        return _usage(error), getattr(error, "exit_code", BAD_INPUT)
+    if type(error).__name__ == "Abort":
+        return "Interrupted.", INTERRUPTED
+    if isinstance(error, MemoryError):
+        return "The machine has too little memory for this; give fewer rows or a smaller model.", FAILED
+    if isinstance(error, OSError):
+        return _one_line(f"{error.strerror or error}: {error.filename or 'a file or a connection'}."), FAILED
+    what = _one_line(f"{type(error).__name__}: {error}")
+    return f"An unexpected error ({what}); {DEBUG} shows where it comes from.", FAILED
+
+
+def _usage(error: Any) -> str:
+    """Return the parser's complaint with the way to the help."""
+    path = error.ctx.command_path if getattr(error, "ctx", None) is not None else "fewhot"
+    return f"{_one_line(error.format_message()).rstrip('.')}; see {path} --help."
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

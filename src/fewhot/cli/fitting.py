@@ -1,0 +1,106 @@
+"""A fit from its configuration to a finished run folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fewhot.cli.config import FILE, FitConfig, read_config, resolved, write_config
+from fewhot.cli.console import note
+from fewhot.cli.exits import INTERRUPTED
+from fewhot.cli.rows import Source, n_columns, source_of
+from fewhot.cli.runs import DATA, Judgement, RunRows, finish, read_rows
+from fewhot.core.errors import InvalidParameterError, RunFolderError
+
+
+def fresh_folder(out: str | None) -> Path:
+    """Return the folder of a new run; one that holds anything is refused."""
+    if out is None:
+        raise InvalidParameterError("No folder was given for the run; add --out, such as --out runs/first.")
+    folder = Path(out).expanduser()
+    if folder.is_file():
+        raise RunFolderError(f"{folder} is a file; give --out a folder that does not exist yet.")
+    if (folder / FILE).exists():
+        raise RunFolderError(
+            f"{folder} already holds a run; choose another --out, or go on with it: fewhot fit --resume {folder}."
+        )
+    if folder.is_dir() and any(folder.iterdir()):
+        raise RunFolderError(f"{folder} exists and is not empty; choose another --out, so that nothing is lost.")
+    return folder
+
+
+def config_in(folder: Path) -> FitConfig:
+    """Return the configuration of a run that was begun in ``folder``."""
+    if not folder.is_dir():
+        raise RunFolderError(f"There is no folder {folder}; give --resume the folder of a run.")
+    if not (folder / FILE).is_file():
+        raise RunFolderError(
+            f"{folder} has no {FILE}, so there is no run of fewhot fit to go on with; begin one with --out."
+        )
+    return resolved(read_config(folder / FILE), where=f" in {folder / FILE}")
+
+
+def rows_for(config: FitConfig) -> RunRows:
+    """Read the rows to fit on and those to judge by."""
+    source = source_of(config.data, config.split, config.label, config.data_dir)
+    train = source.open()
+    other = _test_source(config, source, train.split)
+    if other is None:
+        return RunRows(train=train, train_source=source)
+    test = other.open()
+    if n_columns(test) != n_columns(train):
+        raise InvalidParameterError(
+            f"{other.data} has {n_columns(test)} columns and {source.data} {n_columns(train)}; give --test rows with "
+            f"the same columns."
+        )
+    return RunRows(train=train, train_source=source, test=test, test_source=other)
+
+
+def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows: RunRows | None = None) -> Judgement:
+    """Fit, then write everything a run folder holds; Ctrl-C leaves a folder that --resume takes."""
+    from fewhot.training import RunFolder
+
+    if rows is None:
+        rows = read_rows(folder, config.data_dir) if resume else rows_for(config)
+    run = RunFolder(folder, checkpoint_seconds=config.checkpoint_seconds, resume="auto" if resume else False)
+    estimator = config.estimator(verbose=0 if quiet else 1, callbacks=[run, _opening(folder, config, rows)])
+    try:
+        estimator.fit(rows.train.X)
+        if not quiet:
+            note("Measuring, and drawing the report.")
+        return finish(folder, estimator, rows)
+    except KeyboardInterrupt:
+        import typer
+
+        note(f"To go on: fewhot fit --resume {folder}")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _opening(folder: Path, config: FitConfig, rows: RunRows) -> Any:
+    """Return a callback that writes what the run is once its folder is taken, the configuration last."""
+    from fewhot.core.files import write_json
+    from fewhot.training import Callback
+
+    class Opening(Callback):
+        def on_start(self, max_steps: int) -> None:
+            if (folder / FILE).exists():
+                return
+            write_json(folder / DATA, rows.to_dict())
+            write_config(folder / FILE, config)
+
+    return Opening()
+
+
+def _test_source(config: FitConfig, source: Source, fitted_split: str | None) -> Source | None:
+    """Return where the rows to judge by are: named, or the split "test" beside "train"."""
+    if config.test is None:
+        kept_apart = fitted_split in ("train", "fit")
+        return (
+            Source(data=source.data, split="test", label=source.label, data_dir=source.data_dir) if kept_apart else None
+        )
+    from fewhot.data.splits import SPLITS
+
+    if config.test in SPLITS:
+        return Source(data=source.data, split=config.test, label=source.label, data_dir=source.data_dir)
+    label = config.label
+    return Source(data=config.test, split=None, label=label, data_dir=source.data_dir)

@@ -1,0 +1,34 @@
+"""Flags that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as fewhot fit writes it.", show_default=False)]
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A dataset's name (fewhot data list) or a file: .npy .npz .csv .parquet .mtx .h5ad.",
+        show_default=False,
+    ),
+]
+Split = Annotated[
+    str | None,
+    typer.Option(help="Which rows: train, validation, fit, test or all.", show_default=False),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(help="The column of the file that holds the labels; it is left out of the rows.", show_default=False),
+]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(help="A folder with datasets already on disk; also $FEWHOT_DATA.", show_default=False),
+]
+Device = Annotated[str, typer.Option(help="Where to compute: auto, cpu or cuda.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON alone on stdout, for programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")]

@@ -1,0 +1,100 @@
+"""Rows by name or by file, and a record of them from which they can be found again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fewhot.core.errors import InvalidInputError, RunFolderError
+
+if TYPE_CHECKING:
+    from fewhot.data import Loaded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where rows come from.
+
+    Attributes
+    ----------
+    data
+        A dataset's name, or the whole path of a file.
+    split
+        The named split; None takes a dataset's "train", and all rows of a file.
+    label
+        The column of labels of a file.
+    data_dir
+        A folder with datasets already on disk.
+    """
+
+    data: str
+    split: str | None = None
+    label: str | None = None
+    data_dir: str | None = None
+
+    @property
+    def is_dataset(self) -> bool:
+        """Whether the rows have a dataset's name."""
+        from fewhot.data import dataset_names
+
+        return self.data in dataset_names()
+
+    def open(self) -> Loaded:
+        """Read the rows."""
+        from fewhot.data import open_data
+
+        label: str | int | None = self.label
+        if isinstance(label, str) and label.removeprefix("-").isdecimal():
+            label = int(label)
+        return open_data(self.data, split=self.split, data_dir=self.data_dir, label=label)
+
+    def whole(self) -> Source:
+        """Return the same source with a path that holds from any folder."""
+        if self.is_dataset:
+            return self
+        return Source(data=str(Path(self.data).expanduser().resolve()), split=self.split, label=self.label)
+
+
+def n_columns(rows: Loaded) -> int:
+    """Return how many columns rows have."""
+    X: Any = rows.X
+    return int(X.shape[1])
+
+
+def source_of(data: str, split: str | None, label: str | None, data_dir: Path | str | None) -> Source:
+    """Return the source that flags describe."""
+    return Source(data=data, split=split, label=label, data_dir=None if data_dir is None else str(data_dir))
+
+
+def record_of(source: Source, rows: Loaded) -> dict[str, Any]:
+    """Return what a run folder says about rows."""
+    source = source.whole()
+    return {
+        "data": source.data,
+        "split": source.split,
+        "label": source.label,
+        "data_dir": source.data_dir,
+        "name": rows.name,
+        "n_rows": len(rows),
+        "n_columns": n_columns(rows),
+        "digest": rows.digest,
+        "image_shape": None if rows.image_shape is None else list(rows.image_shape),
+        "feature_names": rows.feature_names,
+        "licence": rows.licence,
+    }
+
+
+def reopened(record: dict[str, Any], data_dir: Path | str | None = None) -> tuple[Source, Loaded]:
+    """Return the rows that a record describes; rows that changed since are refused."""
+    try:
+        source = source_of(record["data"], record["split"], record["label"], data_dir or record["data_dir"])
+        digest = record["digest"]
+    except (KeyError, TypeError) as error:
+        raise RunFolderError("The run's data.json is damaged; fit again into another folder.") from error
+    rows = source.open()
+    if rows.digest != digest:
+        raise InvalidInputError(
+            f"{source.data} has changed since the run was fitted on it; give the rows as they were, or fit again."
+        )
+    return source, rows

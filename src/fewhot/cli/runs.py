@@ -1,0 +1,146 @@
+"""The files that a command leaves in a run folder beside those of the estimator."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fewhot.cli.console import finite
+from fewhot.cli.rows import Source, record_of, reopened
+from fewhot.core.errors import RunFolderError
+
+if TYPE_CHECKING:
+    from fewhot.data import Loaded
+    from fewhot.metrics import Alarm, Summary
+
+DATA, METRICS, CODES, REPORT = "data.json", "metrics.json", "codes.npz", "report.html"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRows:
+    """The rows a run was fitted on and, where they are others, those its numbers are about."""
+
+    train: Loaded
+    train_source: Source
+    test: Loaded | None = None
+    test_source: Source | None = None
+
+    @property
+    def judged(self) -> Loaded:
+        """The rows that the numbers are about."""
+        return self.train if self.test is None else self.test
+
+    @property
+    def judged_words(self) -> str:
+        """How a sentence calls those rows."""
+        n_rows = f"{len(self.judged):,} rows"
+        if self.test is None:
+            return f"{n_rows} of {self.train.name}, the ones it was fitted on"
+        split = f", split {self.test.split!r}" if self.test.split else ""
+        return f"{n_rows} of {self.test.name}{split}, not seen in the fit"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what data.json holds."""
+        record = record_of(self.train_source, self.train)
+        tested = None
+        if self.test is not None and self.test_source is not None:
+            tested = record_of(self.test_source, self.test)
+        return record | {"test": tested}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """A run's numbers, what to worry about, and the page that shows both."""
+
+    about: str
+    summary: Summary
+    alarms: list[Alarm]
+    page: str
+
+
+def load_run(folder: Path, device: str) -> Any:
+    """Return the fitted estimator of a run; one that was interrupted is to be finished first."""
+    from fewhot.cli.config import FILE
+    from fewhot.estimators import load
+
+    if (folder / FILE).is_file() and not (folder / "config.json").exists():
+        raise RunFolderError(
+            f"{folder} holds a fit that is not finished; finish it first: fewhot fit --resume {folder}."
+        )
+    return load(folder, device=device)
+
+
+def read_rows(folder: Path, data_dir: Path | str | None = None) -> RunRows:
+    """Return the rows that a run folder names, read again."""
+    record = read_json(folder / DATA)
+    source, train = reopened(record, data_dir)
+    if record.get("test") is None:
+        return RunRows(train=train, train_source=source)
+    test_source, test = reopened(record["test"], data_dir)
+    return RunRows(train=train, train_source=source, test=test, test_source=test_source)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the mapping in one of a run's files."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise RunFolderError(
+            f"{path.parent} has no {path.name}: it was not written by fewhot fit; name the data yourself."
+        ) from error
+    except (OSError, ValueError) as error:
+        raise RunFolderError(f"{path} cannot be read; fit again into another folder.") from error
+    if not isinstance(content, dict):
+        raise RunFolderError(f"{path} is damaged; fit again into another folder.")
+    return content
+
+
+def judge(estimator: Any, rows: RunRows, facts: dict[str, Any]) -> Judgement:
+    """Measure a fitted model and draw its page."""
+    from fewhot.metrics import alarms, summarise
+    from fewhot.report import build_report
+
+    judged = rows.judged
+    taught = rows.test is not None and judged.y is not None and rows.train.y is not None
+    teaching = (rows.train.X, rows.train.y) if taught else ()  # else a probe learns from half of the rows it has
+    summary = summarise(estimator, judged.X, judged.y, *teaching)
+    found = list(alarms(summary))
+    page = build_report(estimator, judged, summary=summary, alarms=found, facts=facts)
+    return Judgement(about=rows.judged_words, summary=summary, alarms=found, page=page)
+
+
+def facts_of(estimator: Any, rows: RunRows, folder: Path) -> dict[str, Any]:
+    """Return what the page says about how the run came to be."""
+    import platform
+
+    import torch
+
+    from fewhot.core.version import __version__
+
+    device = next(estimator.module_.parameters()).device
+    hardware = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()
+    return {
+        "run": folder.name,
+        "model": type(estimator).__name__,
+        "fitted on": f"{len(rows.train):,} rows of {rows.train.name}",
+        "numbers about": rows.judged_words,
+        "steps": estimator.n_iter_,
+        "seed": estimator.seed_,
+        "hardware": f"{hardware}, {torch.get_num_threads()} threads",
+        "versions": f"fewhot {__version__}, torch {torch.__version__}",
+    }
+
+
+def finish(folder: Path, estimator: Any, rows: RunRows) -> Judgement:
+    """Write codes, metrics and report into the folder of a fitted run."""
+    from fewhot.core.files import write_json
+    from fewhot.data import write_matrix
+    from fewhot.report import write_report
+
+    write_matrix(folder / CODES, estimator.transform(rows.train.X))
+    judgement = judge(estimator, rows, facts_of(estimator, rows, folder))
+    write_json(folder / METRICS, finite({"rows": rows.judged_words, **judgement.summary.to_dict()}))
+    write_report(folder / REPORT, judgement.page)
+    return judgement

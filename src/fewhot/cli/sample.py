@@ -1,0 +1,74 @@
+"""``fewhot sample``: new rows from a fitted model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fewhot.cli.console import say
+from fewhot.cli.options import Device, Force, Run
+
+EXAMPLE = """\
+Examples:
+
+[bold]fewhot sample runs/first --n 30 --out samples.png[/bold]
+
+[bold]fewhot sample runs/counts --n 1000 --seed 1 --out samples.npz[/bold]
+"""
+
+
+def sample(
+    run: Run,
+    n: Annotated[int, typer.Option("--n", "-n", help="How many rows.")] = 16,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The file to write: .npz .npy .csv .parquet .mtx .h5ad, or .png for images; in RUN unless told.",
+            show_default=False,
+        ),
+    ] = None,
+    kind: Annotated[
+        str, typer.Option(help="mean (the expected row of a code) or draw (a row given the code).")
+    ] = "mean",
+    seed: Annotated[int, typer.Option(help="The seed of the draws.")] = 0,
+    device: Device = "auto",
+    force: Force = False,
+) -> None:
+    """Draw codes from the prior and write the rows they stand for."""
+    from fewhot.cli.outputs import free_file
+    from fewhot.cli.runs import load_run
+
+    estimator = load_run(run, device)
+    shape, names = _known(run)
+    target = free_file(out or run / ("samples.png" if shape else "samples.csv"), force=force)
+    rows = estimator.sample(n, random_state=seed, kind=kind)
+    if target.suffix.lower() == ".png":
+        _draw(rows, shape, target)
+    else:
+        from fewhot.data import write_matrix
+
+        write_matrix(target, rows, names=names or [f"column_{j}" for j in range(rows.shape[1])])
+    say(f"{len(rows):,} rows of {rows.shape[1]:,} columns are in {target}.")
+
+
+def _known(run: Path) -> tuple[list[int] | None, list[str] | None]:
+    """Return the shape of the images and the names of the columns, where the run knows them."""
+    from fewhot.cli.runs import DATA, read_json
+
+    record = read_json(run / DATA) if (run / DATA).exists() else {}
+    return record.get("image_shape"), record.get("feature_names")
+
+
+def _draw(rows: Any, shape: list[int] | None, target: Path) -> None:
+    from fewhot.core.errors import InvalidParameterError
+    from fewhot.core.files import replacing_file
+
+    if shape is None:
+        raise InvalidParameterError("The run was not fitted on images; give --out a .csv or .npz file instead.")
+    from fewhot.plots import images
+
+    figure = images(rows, shape, max_rows=len(rows))
+    with replacing_file(target) as temporary:
+        figure.savefig(temporary, format="png", dpi=150)

@@ -1,0 +1,34 @@
+"""Numbers of a model as a table with explained columns, and as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fewhot.cli.console import note, say_table
+
+if TYPE_CHECKING:
+    from fewhot.metrics import Alarm, Number, Summary
+
+
+def show_numbers(summary: Summary, alarms: Sequence[Alarm], title: str, *, only: Sequence[str] | None = None) -> None:
+    """Print the numbers with what each means, then what to worry about; ``only`` names those to print."""
+    chosen = [number for number in summary.numbers if only is None or number.name in only]
+    rows = [[number.name, _value(number), number.unit, number.meaning, number.verdict] for number in chosen]
+    say_table(["number", "value ± error", "unit", "what it means", "verdict"], rows, title=title)
+    for alarm in alarms:
+        note(f"{alarm.severity}: {alarm.sentence}")
+
+
+def as_json(summary: Summary, alarms: Sequence[Alarm]) -> dict[str, Any]:
+    """Return numbers and alarms for a program."""
+    told = [{"name": alarm.name, "severity": alarm.severity, "sentence": alarm.sentence} for alarm in alarms]
+    return {**summary.to_dict(), "alarms": told}
+
+
+def _value(number: Number) -> str:
+    if not math.isfinite(number.value):
+        return "not defined"
+    error = f" ± {number.se:.2g}" if number.se else ""
+    return f"{number.value:,.4g}{error}"

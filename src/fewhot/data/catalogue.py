@@ -1,0 +1,398 @@
+"""The catalogue of datasets: names in, rows out, from a folder, the cache or the network."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from fewhot.core.checks import one_of
+from fewhot.core.errors import DataError, DuplicateNameError, InvalidParameterError, UnknownNameError
+from fewhot.data.fetch import TIMEOUT, Progress, content_sha256, fetch
+from fewhot.data.files.table import as_float32, encode_labels
+from fewhot.data.loaded import Loaded, content_digest
+from fewhot.data.splits import SPLITS, split_rows, validation_mask
+
+Read = Callable[[str, Mapping[str, Path]], tuple[Any, Any]]
+"""(part, files by name) -> (X, y); y is None without labels."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """A file of a dataset.
+
+    Attributes
+    ----------
+    name
+        The file's name, at every address and on disk.
+    sha256
+        SHA-256 of its content, after decompression where it is gzip-compressed.
+    part
+        The published part that needs it ("train" or "test"); None when every part does.
+    """
+
+    name: str
+    sha256: str
+    part: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetInfo:
+    """What is known about a dataset before it is loaded.
+
+    Attributes
+    ----------
+    name, title, licence
+        What it is called, what it holds, and under which terms.
+    addresses
+        The folders on the network that hold its files; empty for embedded and generated data.
+    files
+        Its files; empty for embedded and generated data.
+    shapes
+        Rows and columns of every named split.
+    image_shape
+        How a row folds into an image; None for rows that are no images.
+    on_disk
+        Whether loading it needs no network.
+    folder
+        The folder its files are in, when they are on disk.
+    """
+
+    name: str
+    title: str
+    licence: str
+    addresses: tuple[str, ...]
+    files: tuple[DataFile, ...]
+    shapes: dict[str, tuple[int, int]]
+    image_shape: tuple[int, ...] | None
+    on_disk: bool
+    folder: Path | None
+
+    @property
+    def address(self) -> str:
+        """The first address, or "" for embedded and generated data."""
+        return self.addresses[0] if self.addresses else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    read: Read
+    title: str
+    licence: str
+    shapes: Mapping[str, tuple[int, int]]
+    addresses: tuple[str, ...]
+    files: tuple[DataFile, ...]
+    image_shape: tuple[int, ...] | None
+
+
+_ENTRIES: dict[str, _Entry] = {}
+
+
+def register_dataset(
+    name: str,
+    read: Read,
+    *,
+    title: str,
+    licence: str,
+    shapes: Mapping[str, tuple[int, int]],
+    addresses: Sequence[str] = (),
+    files: Sequence[DataFile] = (),
+    image_shape: tuple[int, ...] | None = None,
+) -> None:
+    """Add a dataset to the catalogue, so that its name works wherever a dataset's name does.
+
+    Parameters
+    ----------
+    name
+        Its name; one that is taken is refused.
+    read
+        A function of a part's name and a dictionary from file names to paths that returns ``(X, y)``, with None for y
+        without labels. The files have been found or fetched, and their content checked.
+    title, licence
+        What it holds, and under which terms.
+    shapes
+        Rows and columns of each part that ``read`` knows: "train" and "test" as published, or "all" when there is no
+        published test set, in which case a hash of the row's index decides (see `split_rows`).
+    addresses
+        Folders on the network, tried in order; a file's address is the folder's followed by the file's name.
+    files
+        The files with the SHA-256 of their content.
+    image_shape
+        How a row folds into an image.
+
+    Examples
+    --------
+    >>> def read_steps(part, files):
+    ...     return np.tri(10, 4), np.arange(10) % 2
+    >>> register_dataset("steps", read_steps, title="Ten steps", licence="public domain", shapes={"all": (10, 4)})
+    >>> load_dataset("steps", split="all").X.shape, describe("steps").shapes["test"]
+    ((10, 4), (4, 4))
+    >>> forget_dataset("steps")
+
+    With files to fetch, ``read`` finds them by name:
+
+    >>> def read_counts(part, files):
+    ...     return sp.load_npz(files["counts.npz"]), None
+    >>> register_dataset(
+    ...     "words",
+    ...     read_counts,
+    ...     title="Word counts of twenty groups",
+    ...     licence="research use",
+    ...     shapes={"all": (18774, 2000)},
+    ...     addresses=["https://example.org/words/"],
+    ...     files=[DataFile(name="counts.npz", sha256="0" * 64)],
+    ... )
+    >>> forget_dataset("words")
+    """
+    entry = _Entry(
+        read=read,
+        title=title,
+        licence=licence,
+        shapes=dict(shapes),
+        addresses=tuple(addresses),
+        files=tuple(files),
+        image_shape=image_shape,
+    )
+    if _ENTRIES.get(name, entry) != entry:
+        raise DuplicateNameError(f"The dataset name {name!r} is taken by {_ENTRIES[name].title}; choose another name.")
+    if set(shapes) not in ({"train", "test"}, {"all"}):
+        raise InvalidParameterError(f"shapes has the parts {sorted(shapes)}; give 'train' and 'test', or 'all' alone.")
+    for file in entry.files:
+        if len(file.sha256) != 64 or set(file.sha256) - set("0123456789abcdef"):
+            raise InvalidParameterError(f"The SHA-256 of {file.name} is {file.sha256!r}; give 64 hexadecimal digits.")
+    for address in entry.addresses:
+        if not address.startswith(("http://", "https://")):
+            raise InvalidParameterError(f"The address {address!r} must begin with http:// or https://.")
+    _ENTRIES[name] = entry
+
+
+def forget_dataset(name: str) -> None:
+    """Take a dataset out of the catalogue; for tests and interactive work."""
+    _ENTRIES.pop(name, None)
+
+
+def dataset_names() -> list[str]:
+    """Return the names of all datasets, sorted.
+
+    Examples
+    --------
+    >>> dataset_names()
+    ['digits', 'fashion_mnist', 'mnist', 'planted']
+    """
+    return sorted(_ENTRIES)
+
+
+def describe(name: str, data_dir: str | Path | None = None) -> DatasetInfo:
+    """Say what a dataset is, without loading or fetching it.
+
+    Examples
+    --------
+    >>> describe("digits").shapes["test"], describe("digits").on_disk
+    ((339, 64), True)
+    """
+    entry = _entry(name)
+    found = [_find(name, file, data_dir) for file in entry.files]
+    on_disk = all(path is not None for path in found)
+    return DatasetInfo(
+        name=name,
+        title=entry.title,
+        licence=entry.licence,
+        addresses=entry.addresses,
+        files=entry.files,
+        shapes={split: _shape(entry, split) for split in SPLITS},
+        image_shape=entry.image_shape,
+        on_disk=on_disk,
+        folder=next((path.parent for path in found if path is not None), None) if on_disk else None,
+    )
+
+
+def load_dataset(
+    name: str,
+    split: str = "train",
+    data_dir: str | Path | None = None,
+    download: bool = True,
+    *,
+    progress: Progress | None = None,
+    timeout: float = TIMEOUT,
+) -> Loaded:
+    """Load a named dataset.
+
+    Its files are looked for in ``data_dir``, then in ``$FEWHOT_DATA``, then in the cache (``$FEWHOT_CACHE``, or the
+    system's folder for caches), each as ``<folder>/<name>/<file>``, and fetched into the cache when they are nowhere.
+    Their content is checked against the published SHA-256 wherever they come from.
+
+    Parameters
+    ----------
+    name
+        One of `dataset_names`.
+    split
+        "train", "validation" (part of "train"), "fit" ("train" without "validation"), "test" or "all".
+    data_dir
+        A folder of datasets that are already on disk.
+    download
+        Whether files may be fetched.
+    progress
+        Called with a file's name, the bytes that are here and the bytes in all while it is fetched.
+    timeout
+        Seconds without a byte after which an address counts as not answering.
+
+    Examples
+    --------
+    >>> digits = load_dataset("digits", split="test")
+    >>> digits.X.shape, digits.image_shape, float(digits.X.max())
+    ((339, 64), (8, 8), 1.0)
+    """
+    entry = _entry(name)
+    one_of("split", split, SPLITS)
+    parts = [part for part in entry.shapes if part in _parts_of(entry, split)]
+    files = fetch_dataset(name, data_dir, download=download, progress=progress, timeout=timeout, parts=parts)
+    read = [_read(name, entry, part, files) for part in parts]
+    X = read[0][0] if len(read) == 1 else _stacked([X for X, _ in read])
+    y = None if read[0][1] is None else np.concatenate([y for _, y in read])
+    rows = _rows_of(entry, split)
+    if rows is not None:
+        X, y = X[rows], None if y is None else y[rows]
+    return Loaded(
+        X=X,
+        y=y,
+        name=name,
+        split=split,
+        image_shape=entry.image_shape,
+        feature_names=None,
+        licence=entry.licence,
+        digest=content_digest(X, y),
+    )
+
+
+def fetch_dataset(
+    name: str,
+    data_dir: str | Path | None = None,
+    *,
+    download: bool = True,
+    progress: Progress | None = None,
+    timeout: float = TIMEOUT,
+    parts: Sequence[str] | None = None,
+) -> dict[str, Path]:
+    """Return the paths of a dataset's files by name, after fetching what is missing and checking all of it.
+
+    The parameters are those of `load_dataset`; ``parts`` limits the files to those that some published parts need.
+
+    Examples
+    --------
+    >>> fetch_dataset("digits")
+    {}
+    """
+    entry = _entry(name)
+    if data_dir is not None and not Path(data_dir).expanduser().is_dir():
+        raise DataError(f"data_dir is {str(data_dir)!r}, which is no folder; name the folder that holds {name}/.")
+    wanted = [file for file in entry.files if parts is None or file.part is None or file.part in parts]
+    return {
+        file.name: _obtain(name, entry, file, data_dir, download=download, progress=progress, timeout=timeout)
+        for file in wanted
+    }
+
+
+def cache_folder() -> Path:
+    """Return the folder for fetched datasets: ``$FEWHOT_CACHE``, or the system's folder for caches."""
+    if told := os.environ.get("FEWHOT_CACHE"):
+        return Path(told).expanduser()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "fewhot" / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "fewhot"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fewhot"
+
+
+def _entry(name: str) -> _Entry:
+    if name not in _ENTRIES:
+        near = difflib.get_close_matches(str(name), _ENTRIES, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise UnknownNameError(f"No dataset is called {name!r}.{hint} Known: {', '.join(dataset_names())}.")
+    return _ENTRIES[name]
+
+
+def _obtain(
+    name: str,
+    entry: _Entry,
+    file: DataFile,
+    data_dir: str | Path | None,
+    *,
+    download: bool,
+    progress: Progress | None,
+    timeout: float,
+) -> Path:
+    cached = cache_folder() / name / file.name
+    path = _find(name, file, data_dir)
+    if path is not None and content_sha256(path) == file.sha256:
+        return path
+    if path is not None and (path != cached or not download):
+        raise DataError(
+            f"{path} is not the published file (SHA-256 {content_sha256(path)[:12] or 'none: damaged'} instead of "
+            f"{file.sha256[:12]}); replace it, or remove it to have it fetched."
+        )
+    if not download or not entry.addresses:
+        looked = ", ".join(str(folder / name) for folder in _folders(data_dir))
+        advice = "allow the download" if entry.addresses else "get it by hand, for it has no public address"
+        raise DataError(
+            f"{file.name} of {name} is not on disk (looked in {looked}); {advice}, or name its folder by data_dir= or "
+            f"$FEWHOT_DATA."
+        )
+    addresses = [f"{address.rstrip('/')}/{file.name}" for address in entry.addresses]
+    return fetch(addresses, cached, file.sha256, progress=progress, timeout=timeout)
+
+
+def _folders(data_dir: str | Path | None) -> list[Path]:
+    told = [data_dir, os.environ.get("FEWHOT_DATA")]
+    return [*(Path(folder).expanduser() for folder in told if folder), cache_folder()]
+
+
+def _find(name: str, file: DataFile, data_dir: str | Path | None) -> Path | None:
+    """Return the first place that has the file, compressed or not."""
+    spellings = dict.fromkeys([file.name, file.name.removesuffix(".gz")])
+    places = (folder / name / spelling for folder in _folders(data_dir) for spelling in spellings)
+    return next((place for place in places if place.is_file()), None)
+
+
+def _read(name: str, entry: _Entry, part: str, files: Mapping[str, Path]) -> tuple[Any, Any]:
+    matrix, labels = entry.read(part, files)
+    X: Any = as_float32(matrix, f"The part {part!r} of {name}")
+    if X.shape != tuple(entry.shapes[part]):
+        raise DataError(
+            f"The part {part!r} of {name} has shape {X.shape} where {tuple(entry.shapes[part])} is published; correct "
+            f"the shapes it was registered with, or its reader."
+        )
+    return X, None if labels is None else encode_labels(labels, f"The part {part!r} of {name}", X.shape[0])[0]
+
+
+def _parts_of(entry: _Entry, split: str) -> tuple[str, ...]:
+    if "all" in entry.shapes:
+        return ("all",)
+    return ("train", "test") if split == "all" else ("test",) if split == "test" else ("train",)
+
+
+def _rows_of(entry: _Entry, split: str) -> np.ndarray | None:
+    """Return the rows of the parts that make up a split; None for all of them."""
+    if "all" in entry.shapes:
+        return None if split == "all" else split_rows(entry.shapes["all"][0], split)
+    if split in ("train", "test", "all"):
+        return None
+    validation = validation_mask(entry.shapes["train"][0])
+    return np.flatnonzero(validation if split == "validation" else ~validation)
+
+
+def _shape(entry: _Entry, split: str) -> tuple[int, int]:
+    parts = _parts_of(entry, split)
+    rows = _rows_of(entry, split)
+    n_rows = sum(entry.shapes[part][0] for part in parts) if rows is None else len(rows)
+    return n_rows, entry.shapes[parts[0]][1]
+
+
+def _stacked(matrices: list[Any]) -> Any:
+    return sp.vstack(matrices, format="csr") if sp.issparse(matrices[0]) else np.concatenate(matrices)

@@ -1,0 +1,125 @@
+"""Arrays and matrices: .npy, .npz, .mtx and .h5ad."""
+
+from __future__ import annotations
+
+import warnings
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from fewhot.core.errors import DataError
+from fewhot.data.dense import MAPPED_ABOVE_BYTES
+from fewhot.data.files.table import Table, as_float32, check_finite, encode_labels, refuse_dtype, unreadable
+
+
+def read_npy(path: Path, label: str | int | None = None) -> Table:
+    """Open an array, memory-mapped: float32 is never loaded, other types are converted unless they are large."""
+    _no_label_column(path, label)
+    try:
+        array = np.lib.format.open_memmap(path, mode="r")
+    except ValueError as error:
+        raise _npy_error(path, error) from error
+    if array.dtype.kind not in "biuf":
+        refuse_dtype(array.dtype, path)
+    if array.ndim == 2 and array.size and array.dtype != np.float32 and array.nbytes > MAPPED_ABOVE_BYTES:
+        check_finite(array, path)
+        return Table(X=array)
+    return Table(X=as_float32(array, path))
+
+
+def read_npz(path: Path, label: str | int | None = None) -> Table:
+    """Read a dense matrix (the array "X", or the only one with two axes) or one that `scipy.sparse.save_npz` wrote.
+
+    An array "y" gives the labels, and one of strings called "feature_names" the columns' names.
+    """
+    _no_label_column(path, label)
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise unreadable(path, "an .npz archive")
+            names = archive.files
+            sparse = {"format", "shape", "data"} <= set(names)
+            matrix: Any = sp.load_npz(path) if sparse else archive[_matrix_name(path, archive)]
+            y = archive["y"] if "y" in names else None
+            columns = archive["feature_names"].astype(str).tolist() if "feature_names" in names else None
+    except DataError:
+        raise
+    except (ValueError, KeyError, zipfile.BadZipFile, zlib.error, EOFError, OSError, TypeError) as error:
+        pickled = "object" in str(error).lower()
+        raise (_pickled(path) if pickled else unreadable(path, "an .npz archive")) from error
+    n_rows, n_columns = (*matrix.shape, 0, 0)[:2]
+    if columns is not None and len(columns) != n_columns:
+        raise DataError(f"{path} has {len(columns)} feature_names for {n_columns} columns; save one name a column.")
+    X = as_float32(matrix, path, columns)
+    labels, label_names = (None, None) if y is None else encode_labels(y, path, n_rows)
+    return Table(X=X, y=labels, feature_names=columns, label_names=label_names)
+
+
+def read_mtx(path: Path, label: str | int | None = None) -> Table:
+    """Read a Matrix Market file: coordinates stay sparse, the array form is dense."""
+    from scipy.io import mmread
+
+    _no_label_column(path, label)
+    try:
+        matrix = mmread(path)
+    except (ValueError, OverflowError, OSError, StopIteration, EOFError) as error:
+        raise unreadable(path, "a Matrix Market file") from error
+    return Table(X=as_float32(matrix, path))
+
+
+def read_h5ad(path: Path, label: str | int | None = None) -> Table:
+    """Read an AnnData file: ``.X``, the names of its variables, and a column of ``.obs`` as labels if asked for."""
+    try:
+        import anndata
+    except ImportError as error:
+        raise DataError(f"Reading {path} needs anndata; install it by: pip install 'fewhot[files]'.") from error
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the spelling of old files, which are read all the same
+            data = anndata.read_h5ad(path)
+    except Exception as error:
+        raise unreadable(path, "an .h5ad file") from error
+    if data.X is None:
+        raise DataError(f"{path} has no matrix .X; put the layer to be read into .X and write it again.")
+    names = [str(name) for name in data.var_names]
+    X = as_float32(data.X, path, names)
+    if label is None:
+        return Table(X=X, feature_names=names)
+    if label not in data.obs:
+        known = ", ".join(map(str, data.obs.columns)) or "none"
+        raise DataError(f"{path} has no column {label!r} in .obs for the labels; its columns: {known}.")
+    y, label_names = encode_labels(np.asarray(data.obs[label]), path, data.n_obs)
+    return Table(X=X, y=y, feature_names=names, label_names=label_names)
+
+
+def _matrix_name(path: Path, archive: Any) -> str:
+    if "X" in archive.files:
+        return "X"
+    candidates = [name for name in archive.files if name != "y" and archive[name].ndim == 2]
+    if len(candidates) == 1:
+        return candidates[0]
+    found = f"arrays with two axes: {', '.join(candidates)}" if candidates else "no array with two axes"
+    raise DataError(f"{path} has no array called 'X' and {found}; save the matrix as np.savez(path, X=matrix).")
+
+
+def _npy_error(path: Path, error: ValueError) -> DataError:
+    return _pickled(path) if "object" in str(error).lower() else unreadable(path, "an .npy array")
+
+
+def _pickled(path: Path) -> DataError:
+    return DataError(
+        f"{path} holds Python objects, which are stored as pickle and never loaded, for they can run code; "
+        f"save an array of numbers."
+    )
+
+
+def _no_label_column(path: Path, label: str | int | None) -> None:
+    if label is not None:
+        raise DataError(
+            f"label is {label!r}, and a {path.suffix} file has no named columns; put the labels into an .npz file "
+            f"beside the matrix: np.savez(path, X=matrix, y=labels)."
+        )

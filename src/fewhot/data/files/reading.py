@@ -1,0 +1,87 @@
+"""One function for every kind of file, chosen by the ending of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from fewhot.core.errors import DataError
+from fewhot.data.files.arrays import read_h5ad, read_mtx, read_npy, read_npz
+from fewhot.data.files.csv import read_csv
+from fewhot.data.files.parquet import read_parquet
+from fewhot.data.files.table import Table
+from fewhot.data.files.text import read_jsonl, read_txt
+from fewhot.data.loaded import Loaded, content_digest
+
+Reader = Callable[[Path, str | int | None], Table]
+
+_READERS: dict[str, Reader] = {
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".csv": read_csv,
+    ".parquet": read_parquet,
+    ".mtx": read_mtx,
+    ".h5ad": read_h5ad,
+    ".txt": read_txt,
+    ".jsonl": read_jsonl,
+}
+
+EXTENSIONS = tuple(_READERS)
+"""The endings of the files that can be read."""
+
+
+def read_file(path: str | Path, *, label: str | int | None = None) -> Loaded:
+    r"""Read a file of numbers.
+
+    ``.npy`` opens memory-mapped and sparse matrices stay sparse. Nothing is unpickled. What cannot be read raises
+    `DataError` with one sentence.
+
+    Parameters
+    ----------
+    path
+        A file that ends in .npy, .npz (dense, or from `scipy.sparse.save_npz`), .csv, .parquet, .mtx, .h5ad or .jsonl.
+    label
+        The column of labels in a table (.csv, .parquet, .jsonl; in .h5ad a column of ``.obs``), by name or by place
+        from 0. Words become 0, 1, ... in sorted order and are kept as ``label_names``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "flowers.csv"
+    ...     _ = path.write_text("length,width,kind\n5.1,3.5,iris\n4.9,3.0,rose\n")
+    ...     flowers = read_file(path, label="kind")
+    >>> flowers.X.shape, flowers.feature_names, flowers.y.tolist(), flowers.label_names
+    ((2, 2), ['length', 'width'], [0, 1], ['iris', 'rose'])
+    """
+    path = Path(path).expanduser()
+    reader = _reader(path)
+    try:
+        table = reader(path, label)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror or error}); check the file and its rights.") from error
+    return Loaded(
+        X=table.X,
+        y=table.y,
+        name=path.name,
+        split=None,
+        image_shape=None,
+        feature_names=table.feature_names,
+        licence="",
+        digest=content_digest(table.X, table.y),
+        label_names=table.label_names,
+    )
+
+
+def _reader(path: Path) -> Reader:
+    accepted = f"accepted are files that end in {', '.join(EXTENSIONS)}"
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; {accepted}.")
+    if not path.exists():
+        raise DataError(f"There is no file {path}; check the path, or name a dataset.")
+    if path.suffix.lower() not in _READERS:
+        given = f"ends in {path.suffix}" if path.suffix else "has no ending that says what it is"
+        raise DataError(f"{path} {given}; {accepted}: convert it to one of these.")
+    if path.is_file() and path.stat().st_size == 0:
+        raise DataError(f"{path} is empty; write it again.")
+    return _READERS[path.suffix.lower()]

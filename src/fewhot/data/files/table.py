@@ -1,0 +1,139 @@
+"""A matrix as it comes out of a file, and the checks that every kind of file shares."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+
+from fewhot.core.errors import DataError
+from fewhot.data.loaded import chunks
+
+MISSING = frozenset(["", "na", "n/a", "nan", "null", "none", "?"])
+"""How tables spell a value that is not there, in lower case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows with their labels and the names of both."""
+
+    X: np.ndarray | sp.csr_array
+    y: np.ndarray | None = None
+    feature_names: list[str] | None = None
+    label_names: list[str] | None = None
+
+
+def as_float32(matrix: Any, path: str | Path, names: Sequence[str] | None = None) -> np.ndarray | sp.csr_array:
+    """Return a numeric matrix as float32, sparse rows as canonical CSR; every value must be a finite number."""
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise DataError(
+            f"{path} holds an array of shape {tuple(map(int, matrix.shape))}; a matrix with at least one row and one "
+            f"column is needed: save it as (rows, columns)."
+        )
+    if matrix.dtype.kind not in "biuf":
+        refuse_dtype(matrix.dtype, path)
+    with np.errstate(over="ignore"):  # what float32 cannot hold is refused below, in a sentence
+        if sp.issparse(matrix):
+            X = sp.csr_array(matrix, dtype=np.float32)
+            X.sum_duplicates()
+        else:
+            X = matrix if matrix.dtype == np.float32 else np.asarray(matrix, dtype=np.float32)
+    check_finite(X, path, names)
+    return X
+
+
+def check_finite(X: Any, path: str | Path, names: Sequence[str] | None = None) -> None:
+    """Refuse missing and infinite values, with the place of the first."""
+    values = X.data if sp.issparse(X) else X
+    for cut in chunks(values):
+        bad = ~np.isfinite(values[cut])
+        if not bad.any():
+            continue
+        place = tuple(int(axis[0]) for axis in np.nonzero(bad))
+        what = "a missing value (NaN)" if np.isnan(values[cut][place]) else "a value that float32 cannot hold"
+        row = cut.start + place[0]
+        column = place[-1]
+        if sp.issparse(X):
+            row, column = int(np.searchsorted(X.indptr, row, side="right")) - 1, int(X.indices[row])
+        raise DataError(
+            f"{path} has {what} in row {row + 1}, {column_words(column, names)}; fill, drop or rescale such values "
+            f"first."
+        )
+
+
+def encode_labels(values: Any, path: str | Path, n_rows: int) -> tuple[np.ndarray, list[str] | None]:
+    """Return labels as whole numbers; words become 0, 1, ... in sorted order, and their names come second."""
+    labels = np.asarray(values)
+    if labels.shape[:1] != (n_rows,):
+        raise DataError(f"{path} has labels of shape {labels.shape} for {n_rows} rows; give one label a row.")
+    if labels.dtype.kind in "biu":
+        return labels.astype(np.int64), None
+    if labels.dtype.kind == "f" and np.isfinite(labels).all() and (labels == np.floor(labels)).all():
+        return labels.astype(np.int64), None
+    if labels.dtype.kind == "f":
+        raise DataError(
+            f"{path} has labels that are not whole numbers; a label is a class: give whole numbers or words."
+        )
+    if labels.ndim > 1:
+        raise DataError(f"{path} has labels in {labels.ndim} axes that are no numbers; give one word a row.")
+    words = [None if value is None else str(value).strip() for value in labels.ravel()]
+    if any(word is None or word.lower() in MISSING for word in words):
+        raise DataError(f"{path} has missing labels; drop their rows or name a label for them.")
+    try:
+        return np.array([int(word) for word in words if word], dtype=np.int64), None
+    except (ValueError, OverflowError):
+        names, codes = np.unique(np.array(words, dtype=str), return_inverse=True)
+        return codes.astype(np.int64), names.tolist()
+
+
+def label_index(label: str | int | None, names: Sequence[str], path: str | Path) -> int | None:
+    """Return the place of the label column, given by its name or its place."""
+    if label is None:
+        return None
+    if label in names:
+        return list(names).index(str(label))
+    if isinstance(label, int) and -len(names) <= label < len(names):
+        return label % len(names)
+    near = difflib.get_close_matches(str(label), names, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise DataError(f"{path} has no column {label!r} for the labels.{hint} Its columns: {shortened(names)}.")
+
+
+def refuse_text(path: str | Path, column: str, example: object) -> NoReturn:
+    """Refuse a column of text, by name."""
+    raise DataError(
+        f"{column[:1].upper()}{column[1:]} of {path} holds text ({shortened_value(example)}), and models read numbers; "
+        f"drop the column, turn it into numbers, or name it as the label column (label=) if it is one."
+    )
+
+
+def refuse_dtype(dtype: object, path: str | Path) -> NoReturn:
+    """Refuse an array that holds something else than real numbers."""
+    raise DataError(f"{path} holds values of type {dtype}; save real numbers, such as float32.")
+
+
+def unreadable(path: str | Path, kind: str) -> DataError:
+    """Return the error for a file that is cut off or of another kind than its name says."""
+    return DataError(f"{path} cannot be read as {kind}: it is cut off, damaged or of another kind; write it again.")
+
+
+def column_words(column: int, names: Sequence[str] | None) -> str:
+    """Return how a sentence calls a column: by its name, else by its place."""
+    return f"column {names[column]!r}" if names is not None else f"column {column + 1}"
+
+
+def shortened(names: Iterable[str], limit: int = 8) -> str:
+    """Return a list of names that fits into a sentence."""
+    names = list(names)
+    return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
+
+
+def shortened_value(value: object) -> str:
+    """Return a value that fits into a sentence."""
+    text = repr(str(value))
+    return text if len(text) <= 32 else f"{text[:28]}...{text[0]}"

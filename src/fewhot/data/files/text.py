@@ -1,0 +1,105 @@
+"""Texts: .txt, one a line, and .jsonl, one object a line; objects of numbers are a table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fewhot.core.errors import DataError
+from fewhot.data.files.table import Table, check_finite, encode_labels, label_index, refuse_text
+
+
+def read_texts(path: str | Path) -> list[str]:
+    r"""Return the texts of a .txt file (one a line) or of a .jsonl file (the field "text" of every object).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "two.txt"
+    ...     _ = path.write_text("few hot\nmany cold\n")
+    ...     read_texts(path)
+    ['few hot', 'many cold']
+    """
+    path = Path(path)
+    if path.suffix.lower() != ".jsonl":
+        return [line for _, line in _lines(path)]
+    texts = [record.get("text") for record in _records(path)]
+    missing = next((i for i, text in enumerate(texts) if not isinstance(text, str)), None)
+    if missing is not None:
+        raise DataError(f'Object {missing + 1} of {path} has no field "text" that is a string; give every object one.')
+    return [text for text in texts if isinstance(text, str)]
+
+
+def read_txt(path: Path, label: str | int | None = None) -> Table:
+    """Refuse texts, of which no model here can make use yet."""
+    raise _needs_text_model(path, len(read_texts(path)))
+
+
+def read_jsonl(path: Path, label: str | int | None = None) -> Table:
+    """Read objects of numbers, all with the same fields; objects with a "text" are texts."""
+    records = _records(path)
+    names = list(records[0])
+    if isinstance(records[0].get("text"), str) and label != "text":
+        raise _needs_text_model(path, len(records))
+    place = label_index(label, names, path)
+    kept = [name for i, name in enumerate(names) if i != place]
+    if not kept:
+        raise DataError(f"{path} has no field of numbers; give every object at least one.")
+    X = np.empty((len(records), len(kept)), dtype=np.float32)
+    for i, record in enumerate(records):
+        if record.keys() != records[0].keys():
+            raise DataError(
+                f"Object {i + 1} of {path} has the fields {', '.join(record) or 'none'}, and the first has "
+                f"{', '.join(names)}; give every object the same fields."
+            )
+        X[i] = [_number(record[name], name, i, path) for name in kept]
+    check_finite(X, path, kept)
+    if place is None:
+        return Table(X=X, feature_names=kept)
+    y, label_names = encode_labels([record[names[place]] for record in records], path, len(X))
+    return Table(X=X, y=y, feature_names=kept, label_names=label_names)
+
+
+def _needs_text_model(path: Path, n_texts: int) -> DataError:
+    return DataError(
+        f"{path} holds {n_texts} texts, and no model here reads text yet; count the words first (scikit-learn's "
+        f"CountVectorizer) and save the counts with scipy.sparse.save_npz."
+    )
+
+
+def _lines(path: Path) -> list[tuple[int, str]]:
+    """Return the lines that hold something, with their numbers."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            lines = [(i, line.rstrip("\n")) for i, line in enumerate(file, start=1) if line.strip()]
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not text in UTF-8; save it in UTF-8.") from error
+    if not lines:
+        raise DataError(f"{path} has no line that holds something; give at least one.")
+    return lines
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    records: list[dict[str, Any]] = []
+    for i, line in _lines(path):
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise DataError(f"Line {i} of {path} is not JSON; write one object a line, or it is cut off.") from error
+        if not isinstance(record, dict):
+            raise DataError(f"Line {i} of {path} is no JSON object; write one object with named fields a line.")
+        records.append(record)
+    return records
+
+
+def _number(value: object, name: str, i: int, path: Path) -> float:
+    if isinstance(value, int | float):
+        return float(value)
+    if isinstance(value, str):
+        refuse_text(path, f"field {name!r}", value)
+    what = "is missing" if value is None else f"is of type {type(value).__name__}"
+    raise DataError(f"Field {name!r} of object {i + 1} of {path} {what}; give a number.")

@@ -1,0 +1,96 @@
+"""What reading gives back: rows, labels if there are any, and where they come from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from fewhot.data.dataset import CHUNK_ELEMENTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """Rows that were read, and what is known about them.
+
+    Attributes
+    ----------
+    X
+        The rows, (n, p): float32, dense or CSR. A large ``.npy`` of another type stays mapped, in its own type.
+    y
+        Whole-number labels, one a row; None without labels.
+    name
+        The dataset's name, or the file's.
+    split
+        The named split these rows are; None for all rows of a file.
+    image_shape
+        How a row folds into an image; None for rows that are no images.
+    feature_names
+        The columns' names; None where the source has none.
+    licence
+        The terms of the dataset; empty for a file.
+    digest
+        SHA-256 of the rows and labels, as `content_digest` computes it.
+    label_names
+        What label 0, 1, ... was called, where labels were words or other numbers.
+    """
+
+    X: np.ndarray | sp.csr_array
+    y: np.ndarray | None
+    name: str
+    split: str | None
+    image_shape: tuple[int, ...] | None
+    feature_names: list[str] | None
+    licence: str
+    digest: str
+    label_names: list[str] | None = None
+
+    def __len__(self) -> int:
+        X: Any = self.X  # scipy does not say that a CSR array has a shape
+        return int(X.shape[0])
+
+    def take(self, rows: np.ndarray, split: str | None = None) -> Loaded:
+        """Return some of the rows, with a digest of their own."""
+        X: Any = self.X[rows]
+        y = None if self.y is None else self.y[rows]
+        return replace(self, X=X, y=y, split=split, digest=content_digest(X, y))
+
+
+def content_digest(X: Any, y: np.ndarray | None = None) -> str:
+    """Return the SHA-256 of rows and labels: the same numbers give the same digest, whatever file they came from.
+
+    Hashed are the shape, the values as little-endian float32 (for CSR rows: row starts and columns as int64 first) and
+    the labels as int64. A dense matrix and a sparse one with the same numbers differ.
+
+    Examples
+    --------
+    >>> content_digest(np.eye(2))[:12] == content_digest(np.eye(2, dtype=np.float32))[:12]
+    True
+    """
+    hashed = hashlib.sha256(f"{'csr' if sp.issparse(X) else 'dense'} {tuple(map(int, X.shape))}".encode())
+    if sp.issparse(X):
+        csr = sp.csr_array(X)
+        for part, dtype in ((csr.indptr, "<i8"), (csr.indices, "<i8"), (csr.data, "<f4")):
+            _feed(hashed, part, dtype)
+    else:
+        _feed(hashed, X, "<f4")
+    if y is not None:
+        hashed.update(f"labels {tuple(y.shape)}".encode())
+        _feed(hashed, y, "<i8")
+    return hashed.hexdigest()
+
+
+def chunks(array: Any) -> Iterator[slice]:
+    """Cut the first axis into slices of a few million elements."""
+    size = max(1, CHUNK_ELEMENTS // max(1, int(np.prod(array.shape[1:]))))
+    for start in range(0, int(array.shape[0]), size):
+        yield slice(start, start + size)
+
+
+def _feed(hashed: Any, array: Any, dtype: str) -> None:
+    for cut in chunks(array):
+        hashed.update(np.ascontiguousarray(array[cut], dtype=dtype).data)

@@ -1,0 +1,159 @@
+"""What a person should be told before they use a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from fewhot.metrics.summary import Summary
+from fewhot.metrics.verdicts import ALL_OPEN, ALL_SHUT, RULES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alarm:
+    """One thing that is wrong, in plain words.
+
+    Attributes
+    ----------
+    name
+        Its key.
+    severity
+        "error": the codes are not what they should be; "warning": look before use; "note": mind when comparing.
+    sentence
+        What was seen, and what to do.
+    """
+
+    name: str
+    severity: Literal["error", "warning", "note"]
+    sentence: str
+
+
+def alarms(summary: Summary) -> list[Alarm]:
+    """Return what is wrong with a model, worst first; an empty list when nothing is.
+
+    Thresholds are those of `fewhot.metrics.verdicts`: an alarm is raised where a verdict is poor.
+
+    Parameters
+    ----------
+    summary
+        What `summarise` returned.
+
+    Examples
+    --------
+    >>> from fewhot.metrics.summary import Number
+    >>> shut = Summary(numbers=[Number(name="empty_rows", value=1.0)], facts={"gated": True, "n_units": 8})
+    >>> [alarm.name for alarm in alarms(shut)]
+    ['collapse']
+    """
+    return list(_found(summary))
+
+
+def _found(summary: Summary) -> Iterator[Alarm]:
+    """Yield errors, then warnings, then notes."""
+    if summary.facts.get("gated"):
+        yield from _gates(summary)
+    elif summary.verdict("information") == "poor":
+        yield Alarm(
+            name="collapse",
+            severity="error",
+            sentence=f"The codes carry {summary.value('information'):.2g} nats a row, so they say next to nothing "
+            f"about it; lower the weight of the KL or train longer.",
+        )
+    yield from _bounds(summary)
+    if summary.facts.get("grey_levels"):
+        yield Alarm(
+            name="grey_levels",
+            severity="note",
+            sentence="The bound is BCE on grey levels, which is not a proper likelihood; binarise the data before "
+            "comparing it with bounds on binary data.",
+        )
+
+
+def _gates(summary: Summary) -> Iterator[Alarm]:
+    n_units = summary.facts["n_units"]
+    active = summary.value("active")
+    if summary.value("empty_rows") >= ALL_SHUT:
+        yield Alarm(
+            name="collapse",
+            severity="error",
+            sentence=f"All gates are shut in {summary.value('empty_rows'):.0%} of the rows, so the codes are empty; "
+            f"ask for a number of units with l0= or density=, or train longer.",
+        )
+        return
+    if active >= ALL_OPEN * n_units:
+        yield Alarm(
+            name="all_open",
+            severity="error",
+            sentence=f"{active:.3g} of {n_units} units are active in a row, so the code is dense; ask for fewer with "
+            f"l0= or density=, or give it more units.",
+        )
+    elif summary.verdict("overlap") == "poor":
+        yield Alarm(
+            name="same_units",
+            severity="error",
+            sentence=f"The same units serve every row (two rows share {summary.value('overlap'):.0%} of them): it "
+            f"selects dimensions instead of coding sparsely; ask for a density with l0= or density=, or train longer.",
+        )
+    yield from _units(summary, n_units)
+    yield from _dial(summary)
+
+
+def _units(summary: Summary, n_units: int) -> Iterator[Alarm]:
+    if summary.verdict("dead") == "poor":
+        yield Alarm(
+            name="dead_units",
+            severity="warning",
+            sentence=f"{summary.value('dead'):.0f} of {n_units} units are active in no row; fewer units would do, or "
+            f"train longer.",
+        )
+    if summary.value("always_on") > 0 and summary.verdict("always_on") != "good":
+        count = int(summary.value("always_on"))
+        units = "unit is" if count == 1 else "units are"
+        yield Alarm(
+            name="always_on_units",
+            severity="warning",
+            sentence=f"{count} {units} active in more than half of the rows and tell them apart by value only; do not "
+            f"read their activity as a choice.",
+        )
+    if summary.verdict("empty_rows") == "poor":
+        yield Alarm(
+            name="empty_rows",
+            severity="warning",
+            sentence=f"{summary.value('empty_rows'):.0%} of the rows have no active unit, and so one code for all; "
+            f"ask for more units with l0= or density=.",
+        )
+
+
+def _dial(summary: Summary) -> Iterator[Alarm]:
+    if summary.verdict("active") in ("fair", "poor"):
+        yield Alarm(
+            name="asked_number",
+            severity="warning",
+            sentence=f"{summary.facts['asked']:g} active units a row were asked for and {summary.value('active'):.3g} "
+            f"are on; give the dial more steps to settle, or ask for fewer units.",
+        )
+    if summary.verdict("expected_active") == "poor":
+        yield Alarm(
+            name="doubtful_gates",
+            severity="warning",
+            sentence=f"P(active) sums to {summary.value('expected_active'):.3g} units a row where "
+            f"{summary.value('active'):.3g} are on, so much of a sampled code is noise; prefer map codes.",
+        )
+
+
+def _bounds(summary: Summary) -> Iterator[Alarm]:
+    if summary.verdict("relaxation_gap") == "poor":
+        yield Alarm(
+            name="relaxed_objective",
+            severity="warning",
+            sentence=f"The gates of training flatter the bound by {summary.value('relaxation_gap'):.3g} nats a row; "
+            f"trust the exact bound ({summary.value('bound'):.4g}), not the training curve.",
+        )
+    if summary.verdict("training_gap") == "poor":
+        yield Alarm(
+            name="training_rows",
+            severity="warning",
+            sentence=f"Training rows have a bound {summary.value('training_gap'):.3g} nats above these; more rows, "
+            f"fewer hidden units or earlier stopping would narrow it ({RULES['training_gap'].what} is judged).",
+        )

@@ -1,0 +1,81 @@
+"""Matrices at the edge of every metric: dense or CSR, float64, finite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fewhot.core.errors import InvalidInputError
+
+
+def as_matrix(values: Any, name: str) -> Any:
+    """Return a float64 array or CSR matrix of shape (n, K); sparse input stays sparse."""
+    matrix: Any = values.tocsr() if hasattr(values, "tocsr") else np.asarray(values)
+    if matrix.ndim != 2 or not matrix.shape[0] or matrix.dtype.kind not in "fiub":
+        raise InvalidInputError(
+            f"{name} is {matrix.dtype} of shape {tuple(matrix.shape)}; give a matrix of numbers, (rows, columns)."
+        )
+    matrix = matrix.astype(np.float64)
+    if is_sparse(matrix):
+        matrix.sum_duplicates()  # of the copy
+    if not np.isfinite(stored(matrix)).all():
+        raise InvalidInputError(f"{name} contains NaN or infinity; give finite numbers.")
+    return matrix
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Say whether a matrix is one of scipy's."""
+    return hasattr(matrix, "tocsr")
+
+
+def has_rows(X: Any) -> bool:
+    """Say whether ``X[rows]`` takes rows: an array or a sparse matrix."""
+    return isinstance(X, np.ndarray) or is_sparse(X)
+
+
+def stored(matrix: Any) -> np.ndarray:
+    """Return the entries that are held in memory, flat."""
+    return matrix.data if is_sparse(matrix) else matrix.ravel()
+
+
+def dense(matrix: Any) -> np.ndarray:
+    """Return a matrix as an array."""
+    return matrix.toarray() if is_sparse(matrix) else np.asarray(matrix)
+
+
+def row_sums(matrix: Any) -> np.ndarray:
+    """Return the sum of each row, (n,)."""
+    return np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
+
+
+def column_moments(matrix: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and standard deviation of every column, (K,); exactly 0 where a column is constant."""
+    n_rows = matrix.shape[0]
+    mean = np.asarray(matrix.sum(axis=0), dtype=np.float64).ravel() / n_rows
+    if is_sparse(matrix):
+        square = np.bincount(matrix.indices, (matrix.data - mean[matrix.indices]) ** 2, minlength=matrix.shape[1])
+        n_stored = np.bincount(matrix.indices, minlength=matrix.shape[1])
+        variance = (square + (n_rows - n_stored) * mean**2) / n_rows
+        low, high = matrix.min(axis=0).toarray().ravel(), matrix.max(axis=0).toarray().ravel()
+    else:
+        variance = ((matrix - mean) ** 2).mean(axis=0)
+        low, high = matrix.min(axis=0), matrix.max(axis=0)
+    return mean, np.where(low == high, 0.0, np.sqrt(variance))
+
+
+def scale_columns(matrix: Any, factor: np.ndarray) -> Any:
+    """Return the matrix with every column multiplied by its factor."""
+    if not is_sparse(matrix):
+        return matrix * factor
+    scaled = matrix.copy()
+    scaled.data = matrix.data * factor[matrix.indices]
+    return scaled
+
+
+def same_shape(one: Any, other: Any, names: str) -> None:
+    """Refuse two matrices of different shapes."""
+    if tuple(one.shape) != tuple(other.shape):
+        raise InvalidInputError(
+            f"{names} have shapes {tuple(one.shape)} and {tuple(other.shape)}; give matrices of one shape."
+        )

@@ -1,0 +1,270 @@
+"""From a fitted estimator and rows to a summary."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fewhot.core.errors import InvalidInputError
+from fewhot.core.registry import OBSERVATIONS
+from fewhot.metrics.activity import ALWAYS_ON_SHARE, activity
+from fewhot.metrics.calibration import self_calibration
+from fewhot.metrics.code_kinds import Kind, activity_probabilities, code_matrix
+from fewhot.metrics.estimates import Estimate, estimate
+from fewhot.metrics.likelihood import exact_bound, information, iwae, relaxation_gap
+from fewhot.metrics.matrices import has_rows, row_sums
+from fewhot.metrics.probing import ProbeResult, linear_probe, probe_codes, stratified_rows
+from fewhot.metrics.sparsity import active_units, average_hoyer, support_overlap
+from fewhot.metrics.summary import Number, Summary
+from fewhot.metrics.verdicts import RULES
+
+IWAE_DRAWS = 64
+IWAE_ROWS = 1000
+N_LABELS = 5000
+_SEED = 0
+_KINDS: tuple[Kind, ...] = ("map", "mean", "sample")
+
+
+def summarise(estimator: Any, X: Any, y: Any = None, X_train: Any = None, y_train: Any = None) -> Summary:
+    """Measure a fitted model on rows, and say what each number means and whether it is good.
+
+    Parameters
+    ----------
+    estimator
+        A fitted estimator.
+    X
+        Rows, (n, p); held-out ones for honest numbers.
+    y
+        Labels of the rows. With them, a linear probe is measured on map, mean and sampled codes.
+    X_train, y_train
+        Rows and labels the probe learns from, 5000 at most; without them it learns from one half of X and is tested on
+        the other.
+
+    Returns
+    -------
+    Summary
+        Thresholds of its verdicts are those of `fewhot.metrics.verdicts`.
+
+    Notes
+    -----
+    The importance-weighted bound is measured on at most 1000 rows, drawn with a fixed seed where X can be indexed.
+    """
+    if (X_train is None) != (y_train is None):
+        raise InvalidInputError("Only one of X_train and y_train was given; give both or neither.")
+    if y_train is not None and y is None:
+        raise InvalidInputError("y_train was given without y; give the labels of X too.")
+    gated = bool(estimator.module_.latent.gated)
+    numbers = _bounds(estimator, X)
+    codes = estimator.transform(X)
+    if gated:
+        numbers += _activity(estimator, X, codes)
+    numbers += _sparsity(estimator, X, gated)
+    if gated:
+        numbers += _calibration(estimator)
+    if y is not None:
+        numbers += _probes(estimator, X, np.asarray(y), X_train, y_train)
+    return Summary(numbers=numbers, facts=_facts(estimator, codes))
+
+
+# ---------------------------------------------------------------------------------------------------- bounds
+
+
+def _bounds(estimator: Any, X: Any) -> list[Number]:
+    nats = "nats a row"
+    bound = exact_bound(estimator, X)
+    carried = information(estimator, X)
+    gap = relaxation_gap(estimator, X)
+    scale = max(carried.mean, 1.0)
+    subset, rows = _some_rows(X, len(bound.values))
+    tight = iwae(estimator, subset, IWAE_DRAWS)
+    slack = estimate(tight.values - bound.values[rows])
+    numbers = [
+        _of("bound", bound, nats, "the evidence lower bound with exact gates, the number of record"),
+        _of("iwae", tight, nats, f"a tighter bound, from {IWAE_DRAWS} weighted draws on {len(rows)} rows"),
+        _of("slack", slack, nats, "what the bound leaves unsaid on those rows, at least"),
+        _of("information", carried, nats, "how much a code says about its row, at most", carried.mean),
+        _of("relaxation_gap", gap, nats, "what the bound gains from the gates of training", gap.mean / scale),
+    ]
+    record = estimator.history_[-1] if estimator.history_ else None
+    if record is not None and "bound" in record["terms"]:
+        trained = float(record["terms"]["bound"])
+        ahead = trained - bound.mean - gap.mean
+        numbers += [
+            _plain("training_objective", trained, nats, "the bound as training saw it: its own rows and gates"),
+            _plain("training_gap", ahead, nats, "what training rows gain over these, gates apart", ahead / scale),
+        ]
+    if estimator.refine_steps:
+        gained = estimate(estimator.codes(X).gap)
+        numbers.append(_of("refinement", gained, nats, "what refinement adds to the encoder's bound"))
+    return numbers
+
+
+def _some_rows(X: Any, n_rows: int) -> tuple[Any, np.ndarray]:
+    if n_rows <= IWAE_ROWS or not has_rows(X):
+        return X, np.arange(n_rows)
+    rows = np.sort(np.random.default_rng(_SEED).choice(n_rows, IWAE_ROWS, replace=False))
+    return X[rows], rows
+
+
+# ------------------------------------------------------------------------------------------------- use of units
+
+
+def _activity(estimator: Any, X: Any, codes: Any) -> list[Number]:
+    use = activity(codes)
+    n_units = codes.shape[1]
+    per_row = estimate(row_sums(codes != 0))
+    share = row_sums((codes != 0).T) / codes.shape[0]
+    p = activity_probabilities(estimator, X)
+    likely = estimate((p > 0.5).sum(axis=1))
+    doubt = estimate(p.sum(axis=1))
+    asked = asked_units(estimator)
+    miss = None if asked is None else abs(likely.mean - asked) / asked
+    excess = abs(doubt.mean / likely.mean - 1) if likely.mean else float("nan")
+    common = support_overlap(codes)
+    most = float(share[share > ALWAYS_ON_SHARE].sum() / share.sum()) if share.sum() else float("nan")
+    even = use.effective / use.used if use.used else float("nan")
+    return [
+        _of("active", per_row, "units a row", "units that are not zero in the map code of a row", miss),
+        _of("expected_active", doubt, "units a row", "the sum of P(active), which a map code cuts at one half", excess),
+        _plain("used", use.used, "units", "units active in at least 0.5 % of the rows", use.used / n_units),
+        _plain("effective", use.effective, "units", "as many evenly used units would have the same entropy", even),
+        _plain("dead", use.dead, "units", "units active in no row", use.dead / n_units),
+        _plain("always_on", use.always_on, "units", "units active in more than half of the rows", most),
+        _plain("empty_rows", use.empty_rows, "share of rows", "rows without an active unit", use.empty_rows),
+        _plain("overlap", common, "share", "a row's active units that another row has too", common),
+    ]
+
+
+def asked_units(estimator: Any) -> float | None:
+    """Return the mean number of active units that the sparsity dial was asked for; None without a dial."""
+    terms = estimator.module_.objective.terms
+    return next((float(term.l0) for term in terms if hasattr(term, "l0")), None)
+
+
+def _sparsity(estimator: Any, X: Any, gated: bool) -> list[Number]:
+    kinds = ("map",) if estimator.refine_steps else _KINDS
+    numbers: list[Number] = []
+    for kind in kinds:
+        codes = code_matrix(estimator, X, kind, _SEED)
+        if codes.shape[1] < 2:
+            continue
+        found = average_hoyer(codes)
+        left_out = f"; {found.skipped} empty rows left out" if found.skipped else ""
+        meaning = f"how uneven {kind} codes are, from 0 (all units alike) to 1 (one unit){left_out}"
+        judged = found.mean if gated and kind != "mean" else None
+        numbers.append(_of(f"hoyer_{kind}", found, "", meaning, judged, rule="hoyer"))
+        if kind == "mean":
+            units = active_units(codes).by_mean
+            numbers.append(_plain("active_units", units, "units", "units whose mean varies by more than 0.01"))
+    return numbers
+
+
+def _calibration(estimator: Any) -> list[Number]:
+    found = self_calibration(estimator, random_state=_SEED)
+    above = max(0.0, found.ece - found.noise) / found.rate if found.rate else float("nan")
+    above = above if _draws_like_data(estimator) else None
+    number = _plain(
+        "calibration", found.ece, "probability", "how far P(active) is off, on rows drawn from the model", above
+    )
+    return [_with_se(number, found.se)]
+
+
+def _draws_like_data(estimator: Any) -> bool:
+    """Say whether rows drawn from the model are of the kind it was fitted on."""
+    observation = OBSERVATIONS.name_of(estimator.module_.observation.__class__)
+    return not grey_levels(estimator) and observation != "unit-norm"
+
+
+def grey_levels(estimator: Any) -> bool:
+    """Say whether a Bernoulli likelihood was fitted to values between 0 and 1."""
+    spec = estimator.module_.observation.spec(estimator.data_spec_)
+    return estimator.likelihood_ == "bernoulli" and not spec.binary
+
+
+# --------------------------------------------------------------------------------------------------------- probes
+
+
+def _probes(estimator: Any, X: Any, y: np.ndarray, X_train: Any, y_train: Any) -> list[Number]:
+    numbers: list[Number] = []
+    for kind in ("map",) if estimator.refine_steps else _KINDS:
+        if X_train is None:
+            found = _probe_halves(code_matrix(estimator, X, kind, _SEED), y, kind)
+        else:
+            found = linear_probe(estimator, X_train, y_train, X, y, N_LABELS, kind, _SEED)
+        if found is None:
+            return []
+        meaning = f"accuracy of a linear classifier on {kind} codes, from {found.n_labels} labels"
+        avoided = (found.accuracy - found.majority) / (1 - found.majority) if found.majority < 1 else float("nan")
+        number = _plain(f"probe_{kind}", found.accuracy, "share of rows", meaning, avoided, rule="probe")
+        numbers.append(_with_se(number, found.se))
+    return numbers
+
+
+def _probe_halves(codes: Any, y: np.ndarray, kind: Kind) -> ProbeResult | None:
+    """Learn from one half of the rows and test on the other; None where the labels do not allow it."""
+    if y.shape != codes.shape[:1]:
+        raise InvalidInputError(f"y has shape {y.shape} for {codes.shape[0]} rows; give one label a row.")
+    if len(y) < 4 or len(np.unique(y)) < 2:
+        return None
+    rows = stratified_rows(y, min(N_LABELS, len(y) // 2), _SEED)
+    rest = np.setdiff1d(np.arange(len(y)), rows)
+    if len(np.unique(y[rows])) < 2:
+        return None
+    return probe_codes(codes[rows], y[rows], codes[rest], y[rest], kind)
+
+
+# ---------------------------------------------------------------------------------------------------------- facts
+
+
+def _facts(estimator: Any, codes: Any) -> dict[str, Any]:
+    module = estimator.module_
+    spec = module.observation.spec(estimator.data_spec_)
+    return {
+        "estimator": type(estimator).__name__,
+        "n_rows": int(codes.shape[0]),
+        "n_units": int(codes.shape[1]),
+        "gated": bool(module.latent.gated),
+        "asked": asked_units(estimator),
+        "likelihood": str(estimator.likelihood_),
+        "likelihood_says": str(module.decoder.head.describe(spec)),
+        "grey_levels": grey_levels(estimator),
+        "steps": int(estimator.n_iter_),
+    }
+
+
+def _of(
+    name: str, found: Estimate, unit: str, meaning: str, judged: float | None = None, rule: str | None = None
+) -> Number:
+    return _with_se(_plain(name, found.mean, unit, meaning, judged, rule), found.se)
+
+
+def _plain(
+    name: str, value: float, unit: str, meaning: str, judged: float | None = None, rule: str | None = None
+) -> Number:
+    if judged is None:
+        return Number(name=name, value=float(value), unit=unit, meaning=meaning, why=_NOT_JUDGED.get(name, ""))
+    judge = RULES[rule or name]
+    return Number(
+        name=name, value=float(value), unit=unit, meaning=meaning, verdict=judge(judged), why=judge.why(judged)
+    )
+
+
+def _with_se(number: Number, se: float) -> Number:
+    return replace(number, se=se)
+
+
+_COMPARE = "nats depend on the data and the likelihood: compare models of the same rows"
+_NOT_JUDGED = {
+    "bound": _COMPARE,
+    "iwae": _COMPARE,
+    "slack": "depends on the size of the model: compare models of the same rows",
+    "training_objective": "for comparison with the bound; never a number of record",
+    "active": "no number of units was asked for",
+    "hoyer_map": "codes without gates are dense by design",
+    "hoyer_mean": "expected codes are dense by design",
+    "hoyer_sample": "codes without gates are dense by design",
+    "calibration": "the model does not draw rows of the kind it was fitted on, so this is an upper limit",
+    "active_units": "depends on the number of units that the data need",
+}

@@ -1,0 +1,24 @@
+"""Pictures of codes, units and runs: matplotlib figures that belong to no window and change no setting."""
+
+from fewhot.plots.codes import codes
+from fewhot.plots.curves import curves
+from fewhot.plots.effects import UnitEffect, unit_effects
+from fewhot.plots.images import images
+from fewhot.plots.reconstructions import reconstructions
+from fewhot.plots.reliability import reliability
+from fewhot.plots.traversals import traversals
+from fewhot.plots.units import units
+from fewhot.plots.usage import usage
+
+__all__ = [
+    "UnitEffect",
+    "codes",
+    "curves",
+    "images",
+    "reconstructions",
+    "reliability",
+    "traversals",
+    "unit_effects",
+    "units",
+    "usage",
+]

@@ -1,0 +1,154 @@
+"""Rows as they are drawn: a few at a time, as pictures, profiles or named columns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from fewhot.core.errors import InvalidInputError, InvalidParameterError
+from fewhot.data import as_matrix
+from fewhot.plots.canvas import label
+
+PROFILE_COLUMNS = 200
+"""Up to so many unnamed columns are drawn as one line; beyond, or with names, the columns that matter are listed."""
+_UNEQUAL = 3.0
+"""Columns whose spreads differ by more than this factor are drawn in units of their spread."""
+
+
+def matrix_of(X: Any) -> Any:
+    """Return rows as a CSR or a numpy matrix; a single row becomes a matrix of one."""
+    X = as_matrix(X)
+    if sp.issparse(X):
+        return sp.csr_array(X)
+    X = np.asarray(X)
+    return X[None] if X.ndim == 1 else X
+
+
+def dense(X: Any, rows: Any = slice(None)) -> np.ndarray:
+    """Return the chosen rows as a dense array; only these are ever made dense."""
+    chosen = X[rows]
+    return np.asarray(chosen.toarray() if sp.issparse(chosen) else chosen, dtype=np.float64)
+
+
+def encode(estimator: Any, X: Any) -> Any:
+    """Return the code of rows that may have lost the column names the model was fitted with."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        return estimator.transform(X)
+
+
+def values_of(codes: Any) -> Any:
+    """Return the (n, K) values of codes, given as `Codes`, a sparse matrix or an array."""
+    codes = getattr(codes, "values", codes)
+    codes = sp.csr_array(codes) if sp.issparse(codes) else np.asarray(codes)
+    if codes.ndim != 2 or not codes.shape[0] or not codes.shape[1]:
+        raise InvalidInputError(
+            f"Codes of shape {codes.shape} were given; a plot takes (rows, units) with at least one of each, as "
+            f"transform returns."
+        )
+    return codes
+
+
+def picture_shape(image_shape: Sequence[int], n_columns: int) -> tuple[int, ...]:
+    """Return ``image_shape`` if rows of ``n_columns`` can be folded to it and it can be drawn."""
+    shape = tuple(int(size) for size in image_shape)
+    drawable = len(shape) == 2 or (len(shape) == 3 and (shape[-1] in (1, 3) or shape[0] in (1, 3)))
+    if not drawable or int(np.prod(shape)) != n_columns:
+        raise InvalidParameterError(
+            f"image_shape is {shape} and the rows have {n_columns} columns; it must be (height, width) or (height, "
+            f"width, 3) whose product is the number of columns."
+        )
+    return shape
+
+
+def pictures(rows: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Fold rows (n, p) to grey (n, h, w) or coloured (n, h, w, 3) pictures; channels may come first or last."""
+    folded = rows.reshape(-1, *shape)
+    if len(shape) == 3 and shape[-1] not in (1, 3):
+        folded = np.moveaxis(folded, 1, -1)
+    return folded[..., 0] if folded.ndim == 4 and folded.shape[-1] == 1 else folded
+
+
+def grey_range(rows: np.ndarray) -> tuple[float, float]:
+    """Return the values of black and white: 0 and 1, 0 and 255, or the extremes of the rows."""
+    low, high = float(rows.min(initial=0.0)), float(rows.max(initial=0.0))
+    if low >= 0 and high <= 1:
+        return 0.0, 1.0
+    return (0.0, 255.0) if low >= 0 and 128 <= high <= 255 else (low, high)
+
+
+def shades(pixels: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Bring values to [0, 1], black to white."""
+    return np.clip((pixels - low) / (high - low), 0, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """How the columns of rows that are no pictures are named and scaled.
+
+    Attributes
+    ----------
+    names
+        One name a column, or None.
+    n
+        Number of columns.
+    centre, scale
+        What is taken off and divided by before drawing, (p,) or a scalar.
+    """
+
+    names: Sequence[str] | None
+    n: int
+    centre: np.ndarray | float = 0.0
+    scale: np.ndarray | float = 1.0
+
+    @classmethod
+    def of(cls, n: int, names: Sequence[str] | None, background: Any = None) -> Columns:
+        """Look at ``background`` to see whether columns need a common scale; sparse rows are drawn as they are."""
+        if names is not None and len(names) != n:
+            raise InvalidParameterError(
+                f"feature_names holds {len(names)} names and the rows have {n} columns; give one name a column."
+            )
+        if background is None or sp.issparse(background) or len(background) < 2:
+            return cls(names=names, n=n)
+        background = np.asarray(background, dtype=np.float64)
+        spread = background.std(axis=0)
+        moving = spread[spread > 0]
+        if (
+            not len(moving)
+            or moving.max() <= _UNEQUAL * moving.min()
+            or (background.min() >= 0 >= background.max() - 1)
+        ):
+            return cls(names=names, n=n)
+        return cls(names=names, n=n, centre=background.mean(axis=0), scale=np.where(spread > 0, spread, 1.0))
+
+    @property
+    def scaled(self) -> bool:
+        """Whether values are drawn in standard deviations from the mean."""
+        return not np.isscalar(self.scale)
+
+    @property
+    def profile(self) -> bool:
+        """Whether a row is drawn as one line over its columns."""
+        return self.names is None and self.n <= PROFILE_COLUMNS
+
+    @property
+    def unit(self) -> str:
+        """Name the scale of drawn values."""
+        return "standard deviations from the mean" if self.scaled else "value"
+
+    def name(self, column: int, longest: int = 30) -> str:
+        """Return the label of a column."""
+        return f"column {column}" if self.names is None else label(self.names[column], longest)
+
+    def level(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows as drawn."""
+        return (rows - self.centre) / self.scale
+
+    def change(self, rows: np.ndarray) -> np.ndarray:
+        """Return differences of rows as drawn."""
+        return rows / self.scale

@@ -1,0 +1,96 @@
+"""The rows a report looks at: few, chosen the same way every time, never all of them dense."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fewhot.plots.rows import Columns, encode, matrix_of, values_of
+from fewhot.plots.usage import is_gated
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """Rows with their codes.
+
+    Attributes
+    ----------
+    estimator
+        The fitted estimator.
+    data
+        Where the rows come from: a `fewhot.data.Loaded`.
+    X
+        The rows, (n, p), dense or CSR.
+    y
+        Their labels, as shown; None without labels.
+    codes
+        Their codes, (n, K).
+    numbers
+        Where they are among the rows they come from, (n,).
+    """
+
+    estimator: Any
+    data: Any
+    X: Any
+    y: list[str] | None
+    codes: Any
+    numbers: np.ndarray
+
+    @classmethod
+    def of(cls, estimator: Any, data: Any, max_rows: int) -> Sample:
+        """Take at most ``max_rows`` rows, in their order, and encode them."""
+        X = matrix_of(data.X)
+        n = X.shape[0]
+        rows = np.arange(n)
+        if n > max_rows:
+            rows = np.sort(np.random.default_rng(0).choice(n, max_rows, replace=False))
+            X = X[rows]
+        y = None if data.y is None else _named(np.asarray(data.y)[rows], getattr(data, "label_names", None))
+        return cls(estimator=estimator, data=data, X=X, y=y, codes=values_of(encode(estimator, X)), numbers=rows)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_units(self) -> int:
+        """How many units."""
+        return int(self.codes.shape[1])
+
+    @cached_property
+    def gated(self) -> bool:
+        """Whether units can be off."""
+        return is_gated(self.codes)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """How columns are named and scaled; pictures are drawn as they are."""
+        background = None if self.data.image_shape is not None else self.X
+        return Columns.of(int(self.X.shape[1]), self.data.feature_names, background)
+
+    def examples(self, n: int) -> np.ndarray:
+        """Return rows to show: of every label in turn, or evenly spaced."""
+        if self.y is None or len(set(self.y)) > n:
+            return np.unique(np.linspace(0, self.n_rows - 1, n).astype(int))
+        queues = [[row for row, label in enumerate(self.y) if label == name] for name in sorted(set(self.y), key=_key)]
+        turns = [row for turn in range(n) for queue in queues for row in queue[turn : turn + 1]]
+        return np.array(turns[:n])
+
+    def typical(self) -> int:
+        """Return a row with an ordinary number of active units."""
+        active = np.asarray((self.codes != 0).sum(axis=1)).ravel()
+        return int(np.argmin(np.abs(active - max(np.median(active), 1))))
+
+
+def _named(y: np.ndarray, names: list[str] | None) -> list[str]:
+    known = names or []
+    return [known[label] if 0 <= label < len(known) else str(label) for label in y.tolist()]
+
+
+def _key(name: str) -> tuple[bool, float, str]:
+    """Order labels as numbers where they are numbers."""
+    return (False, float(name), "") if name.lstrip("-").isdigit() else (True, 0.0, name)

@@ -1,0 +1,39 @@
+"""All entries by id."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from functools import lru_cache
+
+from fewhot.core.errors import DuplicateNameError, UnknownNameError
+from fewhot.reproduction.entry import Entry
+
+
+@lru_cache(maxsize=1)
+def _all() -> dict[str, Entry]:
+    from fewhot.reproduction import iclr2019
+
+    found: dict[str, Entry] = {}
+    for entry in (*iclr2019.ENTRIES,):
+        if entry.id in found:
+            raise DuplicateNameError(f"Two entries are called {entry.id!r}; give each its own id.")
+        found[entry.id] = entry
+    return found
+
+
+def entries() -> dict[str, Entry]:
+    """Return every entry by id, in the order of its paper."""
+    return dict(_all())
+
+
+def chosen(ids: Iterable[str]) -> list[Entry]:
+    """Return the entries with these ids."""
+    known = entries()
+    return [known[name] if name in known else _unknown(name, known) for name in dict.fromkeys(ids)]
+
+
+def _unknown(name: str, known: dict[str, Entry]) -> Entry:
+    near = difflib.get_close_matches(str(name), known, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise UnknownNameError(f"No entry is called {name!r}.{hint} Known: {', '.join(known)}.")

@@ -1,0 +1,77 @@
+"""The cell function: fit the faithful recipe once, measure all that any figure asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fewhot.core.records import DataSpec
+from fewhot.core.seeding import derive_seed
+from fewhot.estimators import VAE, VSC
+from fewhot.likelihoods import GaussianLikelihood
+from fewhot.models.latent_model import LatentModel
+from fewhot.reproduction.cells import Measured, cell_function, dataset
+from fewhot.reproduction.iclr2019 import measuring
+from fewhot.reproduction.iclr2019.grid import VAE_ALPHA
+
+FLOOR = 1e-6
+TRAINING_ROWS = 10_000
+
+
+class ConstantRateVAE(VAE):
+    """The VAE trained as the published VSC is: at a constant step size."""
+
+    def _build(self, spec: DataSpec, n_steps: int) -> LatentModel:
+        model = super()._build(spec, n_steps)
+        model.schedules = {}
+        return model
+
+
+def estimator(settings: Mapping[str, Any], n_columns: int) -> VAE | VSC:
+    """Return the unfitted model of a cell: unit-norm rows, Gaussian with a learned variance, no early stopping."""
+    common: dict[str, Any] = {
+        "n_components": settings["n_units"],
+        "hidden_layer_sizes": (settings["hidden"],),
+        "observation": "unit-norm",
+        "likelihood": GaussianLikelihood(n_columns, floor=FLOOR, standardise=False),
+        "max_steps": settings["steps"],
+        "batch_size": settings["batch_size"],
+        "learning_rate": settings["learning_rate"],
+        "n_iter_no_change": None,
+        "compile": "graph",
+        "random_state": settings["seed"],
+    }
+    if settings["alpha"] == VAE_ALPHA:
+        return ConstantRateVAE(**common)
+    return VSC(recipe="iclr2019", alpha=settings["alpha"], **common)
+
+
+@cell_function("iclr2019-fit", version=1)
+def fit_and_measure(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
+    """Fit one model and measure it on the test rows."""
+    train, test = (dataset(settings["data"], split, data_dir) for split in ("train", "test"))
+    X, y = _first(train, settings["n_train"])
+    X_test, y_test = _first(test, settings["n_test"])
+    model = estimator(settings, X.shape[1]).fit(X)
+    seed = derive_seed(settings["seed"], "measuring") % 2**31
+    numbers = measuring.bounds(model, X_test) | measuring.sparsity(model, X_test)
+    numbers["training_objective"] = float(model.history_[-1]["terms"]["bound"])
+    numbers["reconstruction_r2"] = measuring.explained(model, X_test)
+    if settings["labels"]:
+        numbers |= measuring.probes(model, (X, y), (X_test, y_test), settings["labels"], seed)
+    arrays: dict[str, np.ndarray] = {}
+    if "training bound" in settings["measure"]:
+        numbers["bound_train"] = float(model.score(X[:TRAINING_ROWS]))
+    if "neighbours" in settings["measure"]:
+        numbers |= measuring.neighbours(model, (X, y), (X_test, y_test), seed)
+    if "pictures" in settings["measure"]:
+        arrays = measuring.pictures(model, X_test, y_test, seed)
+    return Measured(numbers, arrays)
+
+
+def _first(loaded: Any, n_rows: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first rows and their labels; the files are in random order."""
+    return loaded.X[:n_rows], loaded.y[:n_rows]

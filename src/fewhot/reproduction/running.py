@@ -1,0 +1,249 @@
+"""Computing cells: those on disk are kept, a failure stops no other, shards share the work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fewhot.core.errors import InvalidParameterError
+from fewhot.reproduction.cache import CellCache
+from fewhot.reproduction.catalogue import chosen
+from fewhot.reproduction.cells import digest_of, function_of, identity, key_of
+from fewhot.reproduction.entry import Cell, Entry
+from fewhot.reproduction.facts import commit_of, machine
+from fewhot.reproduction.progress import Event, Progress, show
+
+CACHE = Path("runs/reproduction")
+RESULTS = Path("results")
+Shard = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """What a run did: cells found on disk, computed, failed (with why) and left by a time limit; and the verdicts."""
+
+    kept: int = 0
+    computed: int = 0
+    failed: tuple[tuple[str, str], ...] = ()
+    left: int = 0
+    verdicts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing failed and nothing was left."""
+        return not self.failed and not self.left
+
+
+def run(
+    entry_ids: Iterable[str],
+    *,
+    quick: bool = False,
+    out: Path = RESULTS,
+    cache: Path = CACHE,
+    data_dir: Path | None = None,
+    shard: str | Shard | None = None,
+    limit_seconds: float | None = None,
+    progress: Progress = show,
+    write_results: bool = True,
+    commit: str | None = None,
+) -> RunSummary:
+    """Compute the cells of entries, and write their results.
+
+    Parameters
+    ----------
+    entry_ids
+        Ids, as `entries` names them.
+    quick
+        Few rows, few steps, one seed: shows within minutes on a CPU that everything runs, and decides nothing.
+    out
+        Where results go: ``out/<id>/``, or ``out/<id>/quick/``.
+    cache
+        Where computed cells lie; a run that was interrupted goes on from there.
+    data_dir
+        Where the data files are; None leaves it to `fewhot.data.load_dataset`.
+    shard
+        ``"i/n"`` or ``(i, n)``: take only the i-th of n parts of the cells, i from 0. Results are then not written.
+    limit_seconds
+        Start no cell that would probably end later than this.
+    progress
+        Called with an `Event` for every cell.
+    write_results
+        Whether to assemble results (which needs matplotlib) after the cells.
+    commit
+        The commit to record; None asks git where the package lies in a source tree.
+    """
+    wanted = chosen(entry_ids)
+    part = as_shard(shard)
+    summary = compute(
+        wanted,
+        quick=quick,
+        cache=CellCache(cache),
+        data_dir=None if data_dir is None else Path(data_dir),
+        shard=part,
+        limit_seconds=limit_seconds,
+        progress=progress,
+        commit=commit,
+    )
+    if part is not None or not write_results:
+        return summary
+    from fewhot.reproduction.assembling import assemble
+
+    verdicts = assemble(
+        [entry.id for entry in wanted], quick=quick, out=out, cache=cache, data_dir=data_dir, commit=commit
+    )
+    return RunSummary(
+        kept=summary.kept,
+        computed=summary.computed,
+        failed=summary.failed,
+        left=summary.left,
+        verdicts={name: verdict.verdict for name, verdict in verdicts.items()},
+    )
+
+
+def compute(
+    wanted: Sequence[Entry],
+    *,
+    quick: bool,
+    cache: CellCache,
+    data_dir: Path | None,
+    shard: Shard | None = None,
+    limit_seconds: float | None = None,
+    progress: Progress = show,
+    commit: str | None = None,
+) -> RunSummary:
+    """Compute what is not yet on disk of the entries' cells."""
+    began = time.monotonic()
+    cells = sharded(ordered(wanted, quick=quick), shard)
+    identities = Identities(data_dir)
+    known = [identities(cell) for cell in cells]
+    todo = [(cell, facts) for cell, facts in zip(cells, known, strict=True) if not cache.has(facts)]
+    kept, total = len(cells) - len(todo), len(cells)
+    if kept:
+        progress(Event(outcome="kept", done=kept, total=total, label=f"{kept} cells"))
+    work = _Worker(cache, data_dir, commit, identities.errors)
+    for i, (cell, facts) in enumerate(todo):
+        spent = time.monotonic() - began
+        if limit_seconds is not None and spent + work.guess(cell) > limit_seconds:
+            left = len(todo) - i
+            progress(Event(outcome="left", done=kept + i, total=total, label=f"{left} cells"))
+            return RunSummary(kept=kept, computed=work.computed, failed=tuple(work.failed), left=left)
+        progress(Event(outcome="start", done=kept + i, total=total, label=cell.label))
+        seconds, error = work(cell, facts)
+        progress(
+            Event(
+                outcome="done" if error is None else "failed",
+                done=kept + i + 1,
+                total=total,
+                label=cell.label,
+                seconds=seconds,
+                seconds_left=sum(work.guess(rest) for rest, _ in todo[i + 1 :]),
+                error=error,
+            )
+        )
+    return RunSummary(kept=kept, computed=work.computed, failed=tuple(work.failed))
+
+
+class _Worker:
+    """Computes cells one by one and keeps an eye on the time they take."""
+
+    def __init__(
+        self, cache: CellCache, data_dir: Path | None, commit: str | None, without_data: dict[str, str]
+    ) -> None:
+        self.cache = cache
+        self.data_dir = data_dir
+        self.commit = commit
+        self.without_data = without_data
+        self.computed = 0
+        self.failed: list[tuple[str, str]] = []
+        self._seconds = self._cost = 0.0
+
+    def __call__(self, cell: Cell, known: dict[str, Any]) -> tuple[float, str | None]:
+        """Compute a cell; return the seconds it took and why it failed, if it did."""
+        began = time.monotonic()
+        facts = {"commit": commit_of(self.commit), **machine()}
+        error = self.without_data.get(cell.data or "")
+        if error is None:
+            error = self._try(cell, known, facts)
+        seconds = time.monotonic() - began
+        if error is None:
+            self.computed += 1
+            self._seconds += seconds
+            self._cost += cell.cost
+        else:
+            self.failed.append((cell.label, error))
+            self.cache.keep_failure(known, error, facts)
+        return seconds, error
+
+    def _try(self, cell: Cell, known: dict[str, Any], facts: dict[str, Any]) -> str | None:
+        began = time.monotonic()
+        try:
+            measured = function_of(cell.kind).work(cell.settings, self.data_dir)
+        except Exception as problem:  # whatever one cell meets, the others go on
+            return f"{type(problem).__name__}: {problem}"
+        self.cache.keep(known, measured, {"seconds": time.monotonic() - began, **facts})
+        return None
+
+    def guess(self, cell: Cell) -> float:
+        """Return the seconds a cell will take, by those computed so far; 0 before the first."""
+        return cell.cost * self._seconds / self._cost if self._cost else 0.0
+
+
+def ordered(wanted: Sequence[Entry], *, quick: bool) -> list[Cell]:
+    """Return the cells of entries, each once: whole seeds one after another, the long cells of a seed first.
+
+    So an interrupted run holds complete seeds, and shards of equal length hold about equal work.
+    """
+    unique = {
+        key_of(identity(cell, None)): cell for entry in wanted for cell in (() if entry.missing else entry.cells(quick))
+    }
+    return sorted(unique.values(), key=lambda cell: (cell.settings.get("seed", 0), -cell.cost, key_of(cell.settings)))
+
+
+def sharded(cells: Sequence[Cell], shard: Shard | None) -> list[Cell]:
+    """Return the cells of one shard: every n-th, beginning with the i-th."""
+    if shard is None:
+        return list(cells)
+    index, count = shard
+    return list(cells[index::count])
+
+
+def as_shard(shard: str | Shard | None) -> Shard | None:
+    """Read a shard.
+
+    >>> as_shard("0/4")
+    (0, 4)
+    """
+    if shard is None:
+        return None
+    try:
+        index, count = map(int, shard.split("/") if isinstance(shard, str) else shard)
+    except (TypeError, ValueError):
+        index, count = -1, 0
+    if not 0 <= index < count:
+        raise InvalidParameterError(f"shard is {shard!r}; it must be 'i/n' with i from 0 to n - 1, such as '0/4'.")
+    return index, count
+
+
+class Identities:
+    """The identities of cells, each dataset read once; data that cannot be read leave an error in its place."""
+
+    def __init__(self, data_dir: Path | None) -> None:
+        self.data_dir = data_dir
+        self.errors: dict[str, str] = {}
+        self._digests: dict[str, str | None] = {}
+
+    def __call__(self, cell: Cell) -> dict[str, Any]:
+        """Return a cell's identity, the digest of its data included."""
+        if cell.data is not None and cell.data not in self._digests:
+            self._digests[cell.data] = self._digest(cell.data)
+        return identity(cell, None if cell.data is None else self._digests[cell.data])
+
+    def _digest(self, name: str) -> str | None:
+        try:
+            return digest_of(name, self.data_dir)
+        except Exception as problem:  # every cell on these data fails with it, and the others go on
+            self.errors[name] = f"{type(problem).__name__}: {problem}"
+            return None

@@ -1,0 +1,51 @@
+"""The last turn of the dial: one number added to every gate's logit, so that the count is what was asked for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from fewhot.core.devices import matrix_precision
+from fewhot.data import Dataset
+from fewhot.latents import SpikeSlabLatent
+from fewhot.models.latent_model import LatentModel
+
+LARGEST_SHIFT = 1.0
+"""In nats; a model that needs more has not settled, and is left short rather than bent."""
+_JUST_ON = 1e-4  # how far above the threshold the last unit ends that should be on
+_MOST_ROWS = 8192
+_BATCH = 2048
+
+
+class GateShift(NamedTuple):
+    """What was added to every gate's logit, and the mean number of active units that came of it."""
+
+    shift: float
+    active: float
+
+
+@torch.no_grad()
+def shift_gates(model: LatentModel, data: Dataset, l0: float, seed: int) -> GateShift:
+    """Shift all gates alike so that the rows of ``data`` have ``l0`` active units on average.
+
+    A unit is active where its logit is positive, so the shift is minus the logit with as many above it as there should
+    be active units. Any posterior gives a bound: the one reported afterwards belongs to the shifted gates.
+    """
+    assert isinstance(model.latent, SpikeSlabLatent)
+    if data.n_rows > _MOST_ROWS:
+        data = data.subset(np.sort(np.random.default_rng(seed).choice(data.n_rows, _MOST_ROWS, replace=False)))
+    logits = _logits(model, data, seed)
+    wanted = min(max(round(l0 * data.n_rows), 1), logits.numel())
+    threshold = float(logits.flatten().topk(wanted).values[-1])
+    shift = min(max(_JUST_ON - threshold, -LARGEST_SHIFT), LARGEST_SHIFT)
+    model.latent.shift_gates(shift)
+    return GateShift(shift, float((logits + shift > 0).sum()) / data.n_rows)
+
+
+def _logits(model: LatentModel, data: Dataset, seed: int) -> torch.Tensor:
+    noise = model.bank(1, seed, "gate shift", data.device)[0]
+    with matrix_precision("float32", data.device):
+        parts = [model.psi(model.observe(batch, noise))["logits"] for batch in data.batches(_BATCH)]
+    return torch.cat(parts)

@@ -1,0 +1,184 @@
+"""``fewhot fit`` leaves a whole run folder, or nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import yaml
+
+import fewhot as fh
+from fewhot.data import load_dataset
+
+from .commands import SMALL, done, invoke, parsed, refused
+
+
+def test_a_run_folder_holds_everything(fitted: Path) -> None:
+    names = {path.name for path in fitted.iterdir()}
+    wanted = {"config.json", "model.safetensors", "history.jsonl", "data.json", "metrics.json", "codes.npz"}
+    assert names >= wanted | {"report.html", "checkpoints", "fit.yaml"}
+
+
+def test_the_model_is_the_one_that_python_fits(fitted: Path) -> None:
+    X = load_dataset("digits").X
+    own = fh.VSC(8, l0=4, hidden_layer_sizes=(16,), max_steps=30, device="cpu", random_state=0).fit(X)
+    np.testing.assert_array_equal(fh.load(fitted, device="cpu").transform(X).toarray(), own.transform(X).toarray())
+
+
+def test_the_codes_are_those_of_the_fitted_rows(fitted: Path) -> None:
+    codes = sp.load_npz(fitted / "codes.npz")
+    expected = fh.load(fitted, device="cpu").transform(load_dataset("digits").X)
+    assert (codes != expected).nnz == 0
+
+
+def test_the_numbers_are_about_rows_not_seen(fitted: Path) -> None:
+    metrics = json.loads((fitted / "metrics.json").read_text())
+    bound = next(number["value"] for number in metrics["numbers"] if number["name"] == "bound")
+    test = load_dataset("digits", split="test")
+    assert bound == pytest.approx(fh.load(fitted, device="cpu").score(test.X))
+    assert metrics["rows"] == f"{len(test)} rows of digits, split 'test', not seen in the fit"
+
+
+def test_the_data_are_recorded(fitted: Path) -> None:
+    record = json.loads((fitted / "data.json").read_text())
+    train, test = load_dataset("digits"), load_dataset("digits", split="test")
+    assert (record["data"], record["digest"], record["image_shape"]) == ("digits", train.digest, [8, 8])
+    assert record["test"]["digest"] == test.digest
+
+
+def test_the_resolved_settings_fit_the_same_model_again(fitted: Path, tmp_path: Path) -> None:
+    done("fit", "--config", fitted / "fit.yaml", "--quiet", "--out", tmp_path / "again")
+    assert (tmp_path / "again" / "model.safetensors").read_bytes() == (fitted / "model.safetensors").read_bytes()
+    assert (tmp_path / "again" / "fit.yaml").read_text() == (fitted / "fit.yaml").read_text()
+
+
+def test_flags_take_precedence_over_the_file(tmp_path: Path, table: Path) -> None:
+    config = tmp_path / "small.yaml"
+    settings = {"data": str(table), "label": "kind", "model": "vsc", "l0": 1, "n_components": 4, "max_steps": 5}
+    config.write_text(yaml.safe_dump(settings | {"hidden_layer_sizes": [8], "device": "cpu"}))
+    words = ["--density", "0.5", "--max-steps", "7", "--set", "max_active=3"]
+    done("fit", "--config", config, *words, "--quiet", "--out", tmp_path / "run")
+    estimator = fh.load(tmp_path / "run", device="cpu")
+    assert (estimator.l0, estimator.density, estimator.max_steps, estimator.max_active) == (None, 0.5, 7, 3)
+    assert estimator.n_components == 4
+
+
+def test_a_file_with_labels_is_fitted_on_its_other_columns(tmp_path: Path, table: Path) -> None:
+    result = done("fit", table, "--label", "kind", *SMALL, "--quiet", "--json", "--out", tmp_path / "run")
+    told = parsed(result)
+    assert told["run"] == str(tmp_path / "run")
+    assert {"bound", "active", "probe_map"} <= {number["name"] for number in told["numbers"]}
+    record = json.loads((tmp_path / "run" / "data.json").read_text())
+    assert record["data"] == str(table.resolve())
+    assert record["feature_names"] == ["a", "b", "c"]
+    assert record["test"] is None
+
+
+def test_a_file_can_be_judged_by_its_test_split(tmp_path: Path, table: Path) -> None:
+    done("fit", table, "--label", "kind", "--split", "train", *SMALL, "--quiet", "--out", tmp_path / "run")
+    record = json.loads((tmp_path / "run" / "data.json").read_text())
+    assert (record["split"], record["test"]["split"]) == ("train", "test")
+    assert record["n_rows"] + record["test"]["n_rows"] == 40
+
+
+def test_a_dense_model_goes_the_same_way(tmp_path: Path, table: Path) -> None:
+    words = ["--model", "vae", "--n-components", "2", "--hidden", "8", "--max-steps", "5"]
+    done("fit", table, "--label", "kind", *words, "--quiet", "--out", tmp_path / "run")
+    assert isinstance(fh.load(tmp_path / "run"), fh.VAE)
+    with np.load(tmp_path / "run" / "codes.npz", allow_pickle=False) as codes:
+        assert codes["X"].shape == (40, 2)
+
+
+def test_a_folder_in_use_is_refused_and_stays_as_it_is(fitted: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in fitted.rglob("*")}
+    assert f"{fitted} already holds a run" in refused("fit", "digits", *SMALL, "--out", fitted)
+    assert {path: path.stat().st_mtime_ns for path in fitted.rglob("*")} == before
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("precious")
+    assert "is not empty" in refused("fit", "digits", *SMALL, "--out", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["digits"], "No folder was given"),
+        ([], "No data was given"),
+        (["digit", "--out", "x"], "'digit' is neither a dataset nor a file. Did you mean 'digits'?"),
+        (["missing.csv", "--out", "x"], "There is no file missing.csv"),
+        (["digits", "--model", "vcs", "--out", "x"], "Did you mean 'vsc'?"),
+        (["digits", "--likelihood", "bernouli", "--out", "x"], "Did you mean 'bernoulli'?"),
+        (["digits", "--density", "2", "--out", "x"], "density is 2.0"),
+        (["digits", "--density", "0.1", "--l0", "3", "--out", "x"], "give at most one of alpha, density and l0"),
+        (["digits", "--max-steps", "many", "--out", "x"], "--max-steps"),
+        (["digits", "--set", "max_activ=3", "--out", "x"], "Did you mean 'max_active'?"),
+        (["digits", "--set", "refine_steps=some", "--out", "x"], "refine_steps is 'some'; it takes a whole number."),
+        (["digits", "--set", "callbacks=1", "--out", "x"], "callbacks cannot be set here"),
+        (["digits", "--label", "kind", "--out", "x"], "has its own labels"),
+        (["digits", "--split", "tran", "--out", "x"], "split is 'tran'"),
+        (["digits", "--test", "planted.csv", "--out", "x"], "There is no file planted.csv"),
+        (["digits", "--hidden", "a,b", "--out", "x"], "hidden_layer_sizes is 'a,b'; it takes a list of whole numbers"),
+        (["digits", "--device", "tpu", "--out", "x"], "device is 'tpu'"),
+        (["digits", "--densty", "2"], "--density"),
+        (["--resume", "nowhere"], "There is no folder nowhere"),
+        (["--config", "nowhere.yaml", "--out", "x"], "There is no file nowhere.yaml"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused_and_leaves_nothing(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert said in refused("fit", *words)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("data: digits\nmodell: vsc\n", "Did you mean 'model'?"),
+        ("data: digits\nmax_steps: many\n", "max_steps is 'many'"),
+        ("data: digits\nmodel: vae\ndensity: 0.1\n", "vae has no setting 'density'"),
+        ("- digits\n", "holds no settings"),
+    ],
+)
+def test_a_file_of_settings_is_checked(content: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(content)
+    assert said in refused("fit", "--config", tmp_path / "c.yaml", "--out", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_table_with_words_is_refused_by_column(table: Path, tmp_path: Path) -> None:
+    assert "kind" in refused("fit", table, *SMALL, "--out", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.npz", "x.csv", "x.mtx", "x.parquet", "x.h5ad"])
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY\x01", b"PK\x03\x04 cut off"])
+def test_a_damaged_file_is_refused(name: str, content: bytes, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert name in refused("fit", tmp_path / name, *SMALL, "--out", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_values_of_another_type_than_the_ending_says_are_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([["a", "b"]]))
+    assert "x.npy" in refused("fit", tmp_path / "x.npy", *SMALL, "--out", tmp_path / "run")
+
+
+def test_the_likelihood_must_suit_the_data(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.full((20, 3), -1.5, dtype=np.float32))
+    line = refused("fit", tmp_path / "x.npy", *SMALL, "--likelihood", "poisson", "--out", tmp_path / "run")
+    assert "oisson" in line or "negative" in line
+    assert not (tmp_path / "run").exists()
+
+
+def test_everything_but_json_goes_to_stderr(tmp_path: Path, table: Path) -> None:
+    result = invoke("fit", table, "--label", "kind", *SMALL, "--json", "--out", tmp_path / "run")
+    assert result.exit_code == 0
+    assert set(parsed(result)) == {"run", "report", "rows", "facts", "numbers", "alarms"}
+    assert "step 30 of 30" in result.stderr

@@ -1,0 +1,163 @@
+"""What is done with a fitted run: encode, evaluate, sample, report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import fewhot as fh
+from fewhot.data import load_dataset, read_file
+
+from .commands import done, parsed, refused
+
+
+@pytest.mark.parametrize("ending", [".npz", ".npy", ".csv", ".mtx"])
+def test_codes_are_written_in_the_format_of_the_ending(fitted: Path, tmp_path: Path, ending: str) -> None:
+    target = tmp_path / f"codes{ending}"
+    result = done("encode", fitted, "digits", "--split", "test", "--device", "cpu", "--out", target)
+    expected = fh.load(fitted, device="cpu").transform(load_dataset("digits", split="test").X).toarray()
+    written = read_file(target).X
+    written = written.toarray() if sp.issparse(written) else np.asarray(written)
+    np.testing.assert_allclose(written, expected, rtol=1e-6)
+    assert str(target) in result.stdout
+
+
+@pytest.mark.parametrize("what", ["p_active", "variance"])
+def test_the_uncertainty_of_codes_is_written_too(fitted: Path, tmp_path: Path, what: str) -> None:
+    done("encode", fitted, "digits", "--what", what, "--device", "cpu", "--out", tmp_path / "u.npz")
+    expected = getattr(fh.load(fitted, device="cpu").codes(load_dataset("digits").X), what)
+    np.testing.assert_allclose(sp.load_npz(tmp_path / "u.npz").toarray(), expected.toarray(), rtol=1e-6)
+
+
+def test_a_ceiling_on_active_units_holds(fitted: Path, tmp_path: Path) -> None:
+    done("encode", fitted, "digits", "--max-active", "1", "--out", tmp_path / "codes.npz")
+    most = np.diff(sp.load_npz(fitted / "codes.npz").indptr).max()
+    assert np.diff(sp.load_npz(tmp_path / "codes.npz").indptr).max() == 1 < most
+
+
+def test_a_file_is_not_replaced_unasked(fitted: Path, tmp_path: Path) -> None:
+    target = tmp_path / "codes.npz"
+    target.write_text("precious")
+    assert f"{target} exists" in refused("encode", fitted, "digits", "--out", target)
+    assert target.read_text() == "precious"
+    done("encode", fitted, "digits", "--out", target, "--force")
+    assert sp.load_npz(target).shape == (1458, 8)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["digits", "--out", "codes.xyz"], "must end in one of"),
+        (["digits", "--out", "codes.npz", "--what", "value"], "--what is 'value'"),
+        (["digits", "--out", "codes.npz", "--max-active", "0"], "max_active is 0"),
+        (["planted", "--out", "codes.npz"], "fitted on"),
+        (["digit", "--out", "codes.npz"], "Did you mean 'digits'?"),
+        (["digits"], "--out"),
+    ],
+)
+def test_what_cannot_be_encoded_is_refused(
+    fitted: Path, words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = [word if word != "planted" else _other_columns(tmp_path) for word in words]
+    assert said in refused("encode", fitted, *words)
+    assert not (tmp_path / "codes.npz").exists()
+
+
+def _other_columns(folder: Path) -> str:
+    np.save(folder / "other.npy", np.zeros((3, 5), dtype=np.float32))
+    return str(folder / "other.npy")
+
+
+@pytest.mark.parametrize("command", ["encode", "evaluate", "sample", "report"])
+@pytest.mark.parametrize("kind", ["missing", "empty", "foreign", "file", "damaged"])
+def test_a_folder_that_is_no_run_is_refused(own_run: Path, tmp_path: Path, command: str, kind: str) -> None:
+    folder = tmp_path / "not-a-run"
+    if kind == "damaged":
+        folder = own_run
+        (folder / "config.json").write_text("{")
+    elif kind == "file":
+        folder.write_text("text")
+    elif kind != "missing":
+        folder.mkdir()
+    if kind == "foreign":
+        (folder / "config.json").write_text('{"name": "another tool"}')
+    words = {"encode": ["digits", "--out", str(tmp_path / "c.npz")], "evaluate": ["digits"]}.get(command, [])
+    assert str(folder) in refused(command, folder, *words)
+    assert not (tmp_path / "c.npz").exists()
+
+
+def test_a_fit_that_is_not_finished_is_to_be_finished_first(own_run: Path) -> None:
+    (own_run / "config.json").unlink()
+    assert f"finish it first: fewhot fit --resume {own_run}" in refused("evaluate", own_run, "digits")
+
+
+def test_an_evaluation_is_json_for_programs(fitted: Path) -> None:
+    told = parsed(done("evaluate", fitted, "digits", "--json"))
+    bound = next(number["value"] for number in told["numbers"] if number["name"] == "bound")
+    test = load_dataset("digits", split="test")
+    assert bound == pytest.approx(fh.load(fitted).score(test.X), abs=1e-4)
+    assert told["rows"] == f"{len(test)} rows of digits, split 'test'"
+    assert not any(number["name"].startswith("probe") for number in told["numbers"])
+
+
+def test_an_evaluation_is_a_table_for_people(fitted: Path) -> None:
+    shown = done("evaluate", fitted, "digits", "--split", "validation").stdout
+    assert "what it means" in shown
+    assert "the evidence lower bound with exact gates" in shown
+
+
+def test_a_probe_learns_from_the_rows_of_the_fit(fitted: Path) -> None:
+    told = parsed(done("evaluate", fitted, "digits", "--probe", "--json"))
+    probe = next(number for number in told["numbers"] if number["name"] == "probe_map")
+    assert "from 1458 labels" in probe["meaning"]
+
+
+def test_a_probe_needs_labels(fitted: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", load_dataset("digits", split="test").X)
+    assert "x.npy has no labels" in refused("evaluate", fitted, tmp_path / "x.npy", "--probe")
+
+
+def test_samples_of_images_are_drawn(own_run: Path) -> None:
+    done("sample", own_run, "--n", "3")
+    assert (own_run / "samples.png").read_bytes().startswith(b"\x89PNG")
+    assert "exists" in refused("sample", own_run)
+
+
+def test_samples_are_those_of_the_seed(fitted: Path, tmp_path: Path) -> None:
+    done("sample", fitted, "--n", "5", "--seed", "2", "--kind", "draw", "--device", "cpu", "--out", tmp_path / "s.npy")
+    expected = fh.load(fitted, device="cpu").sample(5, random_state=2)
+    np.testing.assert_array_equal(np.load(tmp_path / "s.npy"), expected)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(["--n", "0"], "n_samples is 0"), (["--kind", "men"], "kind is 'men'"), (["--seed", "-1"], "-1")],
+)
+def test_what_cannot_be_sampled_is_refused(fitted: Path, tmp_path: Path, words: list[str], said: str) -> None:
+    assert said in refused("sample", fitted, *words, "--out", tmp_path / "s.npy")
+    assert not (tmp_path / "s.npy").exists()
+
+
+def test_a_report_is_written_again(own_run: Path) -> None:
+    before = (own_run / "report.html").read_text()
+    (own_run / "report.html").unlink()
+    assert str(own_run / "report.html") in done("report", own_run).stdout
+    page = (own_run / "report.html").read_text()
+    assert page.lstrip().lower().startswith("<!doctype html")
+    assert abs(len(page) - len(before)) < 0.05 * len(before)
+
+
+def test_a_run_saved_from_python_has_no_data_for_a_report(own_run: Path) -> None:
+    (own_run / "data.json").unlink()
+    assert "has no data.json" in refused("report", own_run)
+
+
+def test_a_report_of_data_that_changed_is_refused(own_run: Path) -> None:
+    record = json.loads((own_run / "data.json").read_text())
+    (own_run / "data.json").write_text(json.dumps(record | {"digest": "0" * 64}))
+    assert "has changed" in refused("report", own_run)

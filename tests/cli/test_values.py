@@ -1,0 +1,62 @@
+"""What is typed, as what a constructor takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from fewhot.cli.values import converted, nearest
+from fewhot.core.errors import InvalidParameterError
+
+
+@pytest.mark.parametrize(
+    ("value", "hint", "taken"),
+    [
+        (3, int, 3),
+        (3, float, 3.0),
+        ("1e-3", float | None, 1e-3),
+        (None, float | None, None),
+        (True, str | bool, True),
+        ("graph", str | bool, "graph"),
+        ([400, 200], Sequence[int] | None, (400, 200)),
+        ("400, 200", Sequence[int] | None, (400, 200)),
+        (400, Sequence[int] | None, (400,)),
+        ({"any": 1}, Any, {"any": 1}),
+    ],
+)
+def test_a_value_that_fits_is_taken(value: Any, hint: Any, taken: Any) -> None:
+    result = converted("x", value, hint)
+    assert result == taken
+    assert type(result) is type(taken)
+
+
+@pytest.mark.parametrize(
+    ("value", "hint", "accepted"),
+    [
+        ("many", int, "a whole number"),
+        (2.5, int, "a whole number"),
+        (True, int, "a whole number"),
+        (True, float, "a number"),
+        ("x", float | None, "a number or null"),
+        ("yes", bool, "true or false"),
+        (3, str, "text"),
+        (["a"], Sequence[int] | None, "a list of whole numbers or null"),
+        ([], Sequence[int], "a list of whole numbers"),
+        ({}, str | int, "a whole number or text"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_in_one_sentence(value: Any, hint: Any, accepted: str) -> None:
+    with pytest.raises(InvalidParameterError) as caught:
+        converted("x", value, hint)
+    assert str(caught.value) == f"x is {value!r}; it takes {accepted}."
+
+
+def test_digits_typed_where_text_is_meant_stay_text() -> None:
+    assert converted("recipe", 2019, str | None, text="2019") == "2019"
+
+
+def test_the_nearest_name_is_offered() -> None:
+    assert nearest("densty", ["density", "l0"]) == " Did you mean 'density'?"
+    assert nearest("xyz", ["density", "l0"]) == ""

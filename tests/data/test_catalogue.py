@@ -1,0 +1,268 @@
+"""The catalogue: names, places, splits and checks."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from fewhot.core.errors import DataError, DuplicateNameError, InvalidParameterError, UnknownNameError
+from fewhot.data import (
+    SPLITS,
+    DataFile,
+    cache_folder,
+    dataset_names,
+    describe,
+    fetch_dataset,
+    forget_dataset,
+    load_dataset,
+    register_dataset,
+)
+
+from .server import Server
+
+N_TRAIN, N_TEST = 200, 50
+PARTS = {
+    "train.bin.gz": np.arange(N_TRAIN * 3, dtype=np.float32).tobytes(),
+    "test.bin.gz": np.arange(N_TEST * 3, dtype=np.float32).tobytes(),
+}
+FILES = [
+    DataFile(name=name, sha256=hashlib.sha256(content).hexdigest(), part=name.partition(".")[0])
+    for name, content in PARTS.items()
+]
+
+
+def read(part: str, files: Mapping[str, Path]) -> tuple[np.ndarray, np.ndarray]:
+    content = files[f"{part}.bin.gz"].read_bytes()
+    content = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+    X = np.frombuffer(content, np.float32).reshape(-1, 3)
+    return X, np.arange(len(X)) % 2
+
+
+@pytest.fixture
+def remote(server: Server, cache: Path) -> Iterator[Server]:
+    """Register a dataset "remote" that the server holds."""
+    server.files = {f"/{name}": gzip.compress(content) for name, content in PARTS.items()}
+    register_dataset(
+        "remote",
+        read,
+        title="A small one",
+        licence="public domain",
+        shapes={"train": (N_TRAIN, 3), "test": (N_TEST, 3)},
+        addresses=[server.url],
+        files=FILES,
+        image_shape=(1, 3),
+    )
+    yield server
+    forget_dataset("remote")
+
+
+def put(folder: Path, *, plain: bool = False) -> Path:
+    for name, content in PARTS.items():
+        path = folder / "remote" / (name.removesuffix(".gz") if plain else name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if plain else gzip.compress(content, compresslevel=1))
+    return folder
+
+
+def test_the_catalogue_lists_its_names() -> None:
+    assert dataset_names() == ["digits", "fashion_mnist", "mnist", "planted"]
+
+
+def test_a_name_typed_wrong_is_answered_with_the_right_one() -> None:
+    with pytest.raises(
+        UnknownNameError, match=r"^No dataset is called 'mnits'\. Did you mean 'mnist'\? Known: digits, "
+    ):
+        load_dataset("mnits")
+
+
+def test_a_name_that_is_taken_is_refused() -> None:
+    with pytest.raises(DuplicateNameError, match=r"^The dataset name 'digits' is taken by Handwritten digits"):
+        register_dataset("digits", read, title="x", licence="x", shapes={"all": (1, 1)})
+    assert describe("digits").image_shape == (8, 8)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"shapes": {"train": (1, 1)}}, r"shapes has the parts \['train'\]; give 'train' and 'test', or 'all' alone"),
+        ({"files": [DataFile(name="a", sha256="abc")]}, "The SHA-256 of a is 'abc'; give 64 hexadecimal digits"),
+        ({"addresses": ["ftp://x"]}, "must begin with http:// or https://"),
+    ],
+)
+def test_a_registration_is_checked(wrong: dict, words: str) -> None:
+    with pytest.raises(InvalidParameterError, match=words):
+        register_dataset("wrong", read, **{"title": "x", "licence": "x", "shapes": {"all": (1, 1)}, **wrong})
+    assert "wrong" not in dataset_names()
+
+
+def test_a_remote_dataset_is_fetched_once_into_the_cache(remote: Server, cache: Path) -> None:
+    first, second = load_dataset("remote"), load_dataset("remote")
+    np.testing.assert_array_equal(first.X, np.arange(N_TRAIN * 3, dtype=np.float32).reshape(-1, 3))
+    assert first.digest == second.digest
+    assert [path for path, _ in remote.requests] == ["/train.bin.gz"]
+    assert (cache / "remote" / "train.bin.gz").is_file()
+
+
+def test_a_split_fetches_the_files_it_needs(remote: Server, cache: Path) -> None:
+    assert len(load_dataset("remote", split="test")) == N_TEST
+    assert [path for path, _ in remote.requests] == ["/test.bin.gz"]
+    assert set(fetch_dataset("remote")) == set(PARTS)
+
+
+def test_progress_reaches_the_caller(remote: Server) -> None:
+    told: list[str] = []
+    load_dataset("remote", split="all", progress=lambda name, done, total: told.append(name))
+    assert set(told) == set(PARTS)
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["compressed", "plain"])
+def test_data_dir_comes_before_the_network(remote: Server, tmp_path: Path, plain: bool) -> None:
+    loaded = load_dataset("remote", data_dir=put(tmp_path / "mine", plain=plain))
+    assert len(loaded) == N_TRAIN
+    assert remote.requests == []
+
+
+def test_the_environment_comes_after_data_dir_and_before_the_cache(
+    remote: Server, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FEWHOT_DATA", str(put(tmp_path / "environment")))
+    put(cache)
+    assert describe("remote").folder == tmp_path / "environment" / "remote"
+    assert describe("remote", put(tmp_path / "mine")).folder == tmp_path / "mine" / "remote"
+    monkeypatch.setenv("FEWHOT_DATA", str(tmp_path / "nowhere"))
+    assert describe("remote").folder == cache / "remote"
+
+
+def test_a_data_dir_without_the_file_falls_through(remote: Server, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    assert len(load_dataset("remote", data_dir=tmp_path / "mine")) == N_TRAIN
+    assert len(remote.requests) == 1
+
+
+def test_a_data_dir_that_is_no_folder_is_refused(remote: Server, tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"^data_dir is .*nowhere', which is no folder; name the folder that holds remote/\.$"
+    ):
+        load_dataset("remote", data_dir=tmp_path / "nowhere")
+
+
+def test_a_file_of_the_users_own_with_other_content_is_refused_and_kept(remote: Server, tmp_path: Path) -> None:
+    folder = put(tmp_path / "mine")
+    bad = folder / "remote" / "train.bin.gz"
+    bad.write_bytes(gzip.compress(b"other"))
+    with pytest.raises(
+        DataError, match=r"train\.bin\.gz is not the published file \(SHA-256 .*\); replace it, or remove"
+    ):
+        load_dataset("remote", data_dir=folder)
+    assert bad.exists()
+    assert remote.requests == []
+
+
+def test_a_damaged_file_in_the_cache_is_fetched_again(remote: Server, cache: Path) -> None:
+    put(cache)
+    (cache / "remote" / "train.bin.gz").write_bytes(b"damaged")
+    assert len(load_dataset("remote")) == N_TRAIN
+    assert len(remote.requests) == 1
+
+
+def test_without_download_the_places_are_named(remote: Server, cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(DataError) as caught:
+        load_dataset("remote", data_dir=tmp_path / "mine", download=False)
+    message = str(caught.value)
+    assert message.startswith("train.bin.gz of remote is not on disk (looked in ")
+    assert str(tmp_path / "mine" / "remote") in message
+    assert str(cache / "remote") in message
+    assert remote.requests == []
+
+
+def test_a_dataset_without_an_address_says_so(cache: Path) -> None:
+    register_dataset("by-hand", read, title="x", licence="x", shapes={"all": (1, 1)}, files=[FILES[0]])
+    try:
+        with pytest.raises(DataError, match="get it by hand, for it has no public address"):
+            fetch_dataset("by-hand")
+    finally:
+        forget_dataset("by-hand")
+
+
+def test_what_is_known_is_described(remote: Server, tmp_path: Path) -> None:
+    info = describe("remote")
+    assert (info.title, info.licence, info.address) == ("A small one", "public domain", remote.url)
+    assert (info.on_disk, info.folder) == (False, None)
+    assert describe("remote", put(tmp_path)).on_disk
+    assert {split: shape[0] for split, shape in info.shapes.items()} == {
+        split: len(load_dataset("remote", split=split)) for split in SPLITS
+    }
+
+
+def test_published_parts_stay_and_validation_is_cut_from_train(remote: Server) -> None:
+    rows = {split: {tuple(row) for row in load_dataset("remote", split=split).X.tolist()} for split in SPLITS}
+    assert len(rows["train"]) == N_TRAIN
+    assert rows["validation"] < rows["train"]
+    assert rows["fit"] == rows["train"] - rows["validation"]
+    assert 0 < len(rows["validation"]) < N_TRAIN // 4
+    assert len(load_dataset("remote", split="all")) == N_TRAIN + N_TEST
+
+
+def test_labels_follow_their_rows(remote: Server) -> None:
+    for split in ("validation", "fit", "test"):
+        loaded = load_dataset("remote", split=split)
+        np.testing.assert_array_equal(loaded.y, loaded.X[:, 0] // 3 % 2)
+
+
+def test_every_split_has_a_digest_of_its_own(remote: Server) -> None:
+    assert len({load_dataset("remote", split=split).digest for split in SPLITS}) == len(SPLITS)
+
+
+def test_an_unknown_split_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(InvalidParameterError, match=r"split is 'dev'; it must be one of 'train', 'validation', 'fit'"):
+        load_dataset("digits", split="dev")
+
+
+def test_a_reader_must_keep_its_promise(cache: Path) -> None:
+    register_dataset(
+        "liar", lambda part, files: (np.ones((3, 2)), None), title="x", licence="x", shapes={"all": (9, 2)}
+    )
+    try:
+        with pytest.raises(DataError, match=r"The part 'all' of liar has shape \(3, 2\) where \(9, 2\) is published"):
+            load_dataset("liar")
+    finally:
+        forget_dataset("liar")
+
+
+def test_sparse_datasets_stay_sparse() -> None:
+    matrix = sp.random_array((40, 30), density=0.1, rng=0)
+    register_dataset("sparse", lambda part, files: (matrix, None), title="x", licence="x", shapes={"all": (40, 30)})
+    try:
+        loaded = load_dataset("sparse")
+    finally:
+        forget_dataset("sparse")
+    assert isinstance(loaded.X, sp.csr_array)
+    assert loaded.X.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("platform", "environment", "expected"),
+    [
+        ("linux", {"FEWHOT_CACHE": "/c"}, Path("/c")),
+        ("linux", {"XDG_CACHE_HOME": "/x"}, Path("/x/fewhot")),
+        ("linux", {}, Path("/home/me/.cache/fewhot")),
+        ("darwin", {}, Path("/home/me/Library/Caches/fewhot")),
+        ("win32", {"LOCALAPPDATA": "/local"}, Path("/local/fewhot/Cache")),
+    ],
+)
+def test_the_cache_is_where_the_system_keeps_caches(
+    platform: str, environment: dict[str, str], expected: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("FEWHOT_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"HOME": "/home/me", **environment}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.platform", platform)
+    assert cache_folder() == expected

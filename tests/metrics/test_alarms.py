@@ -1,0 +1,119 @@
+"""Alarms: each on a model that has been broken so, and none on numbers that are good."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import fewhot as fh
+from fewhot.metrics import Alarm, Number, Summary, alarms, summarise
+from tests.metrics.conftest import PlantedRows
+
+GOOD: dict[str, Any] = {"gated": True, "n_units": 20, "asked": 4.0, "grey_levels": False}
+
+
+def names(found: Sequence[Alarm]) -> list[str]:
+    return [alarm.name for alarm in found]
+
+
+def with_logits(model: fh.VSC, bias: Sequence[float]) -> fh.VSC:
+    """Return a copy whose gates do not look at the row."""
+    broken = copy.deepcopy(model)
+    with torch.no_grad():
+        heads: Any = broken.module_.latent.heads
+        heads.weight[:8] = 0.0
+        heads.bias[:8] = torch.tensor(bias)
+    return broken
+
+
+def number(name: str, value: float, verdict: str = "") -> Number:
+    return Number(name=name, value=value, verdict=verdict)
+
+
+def by_hand(*numbers: Number, **facts: Any) -> list[str]:
+    return names(alarms(Summary(numbers=list(numbers), facts=GOOD | facts)))
+
+
+@pytest.fixture(scope="module")
+def alarms_of(vsc: fh.VSC, planted: PlantedRows) -> Callable[[Sequence[float]], list[Alarm]]:
+    return lambda bias: alarms(summarise(with_logits(vsc, bias), planted.X[:100]))
+
+
+def test_all_gates_shut_is_a_collapse_and_nothing_else_about_units(alarms_of: Any) -> None:
+    found = alarms_of([-9.0] * 8)
+    assert found[0].name == "collapse"
+    assert found[0].severity == "error"
+    assert "All gates are shut in 100% of the rows" in found[0].sentence
+    assert not {"dead_units", "asked_number", "same_units"} & set(names(found))
+
+
+def test_all_gates_open_is_a_dense_code(alarms_of: Any) -> None:
+    found = alarms_of([9.0] * 8)
+    assert found[0].name == "all_open"
+    assert "8 of 8 units" in found[0].sentence
+    assert "same_units" not in names(found)
+
+
+def test_the_same_units_for_every_row_select_dimensions(alarms_of: Any) -> None:
+    found = alarms_of([9.0, 9.0, 9.0] + [-9.0] * 5)
+    assert found[0].name == "same_units"
+    assert "selects dimensions instead of coding sparsely" in found[0].sentence
+    assert {"dead_units", "always_on_units", "asked_number"} <= set(names(found))
+
+
+def test_the_number_asked_for_is_named_when_missed(alarms_of: Any) -> None:
+    sentence = next(alarm.sentence for alarm in alarms_of([9.0] * 3 + [-9.0] * 5) if alarm.name == "asked_number")
+    assert "1.5 active units a row were asked for and 3 are on" in sentence
+
+
+def test_gates_that_are_each_a_little_open_are_doubtful(alarms_of: Any) -> None:
+    assert "doubtful_gates" in names(alarms_of([9.0] + [-0.4] * 7))
+
+
+def test_grey_levels_are_noted() -> None:
+    X = np.random.default_rng(0).random((60, 5))
+    model = fh.VAE(n_components=2, max_steps=20, random_state=0)
+    found = alarms(summarise(model.fit(X), X))
+    assert found[-1].name == "grey_levels"
+    assert "not a proper likelihood" in found[-1].sentence
+    assert "grey_levels" not in names(alarms(summarise(model.fit(np.round(X)), np.round(X))))
+
+
+def test_a_dense_code_that_says_nothing_is_a_collapse(vae: fh.VAE, planted: PlantedRows) -> None:
+    mute = copy.deepcopy(vae)
+    with torch.no_grad():
+        heads: Any = mute.module_.latent.heads
+        heads.weight.zero_()
+        heads.bias.zero_()
+    assert names(alarms(summarise(mute, planted.X[:50])))[0] == "collapse"
+
+
+def test_a_flattering_relaxation_is_told() -> None:
+    assert by_hand(number("relaxation_gap", 18.0, "poor"), number("bound", -168.0)) == ["relaxed_objective"]
+    assert by_hand(number("relaxation_gap", 1.0, "good")) == []
+
+
+def test_a_model_of_its_training_rows_is_told() -> None:
+    assert by_hand(number("training_gap", 12.0, "poor")) == ["training_rows"]
+
+
+def test_empty_rows_are_told_before_they_are_all() -> None:
+    assert by_hand(number("empty_rows", 0.3, "poor")) == ["empty_rows"]
+
+
+def test_good_numbers_raise_no_alarm() -> None:
+    good = [number(name, 4.0, "good") for name in ("active", "used", "effective", "expected_active", "information")]
+    quiet = [number(name, 0.0, "good") for name in ("dead", "always_on", "empty_rows", "overlap", "relaxation_gap")]
+    assert by_hand(*good, *quiet) == []
+
+
+def test_the_worst_comes_first() -> None:
+    found = by_hand(
+        number("relaxation_gap", 9.0, "poor"), number("overlap", 0.9, "poor"), number("active", 3.0), grey_levels=True
+    )
+    assert found == ["same_units", "relaxed_objective", "grey_levels"]

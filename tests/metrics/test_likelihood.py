@@ -1,0 +1,84 @@
+"""Bounds with their errors, what relaxed gates add, and perplexity."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import fewhot as fh
+from fewhot.core.errors import InvalidInputError, InvalidParameterError
+from fewhot.core.records import Batch, Dense, Knobs
+from fewhot.metrics import exact_bound, information, iwae, perplexity, relaxation_gap
+from tests.metrics.conftest import PlantedRows
+
+
+def test_the_bound_is_the_mean_of_the_rows_scores(vsc: fh.VSC, planted: PlantedRows) -> None:
+    rows = vsc.score_samples(planted.X).astype(float)
+    found = exact_bound(vsc, planted.X)
+    assert found.mean == pytest.approx(vsc.score(planted.X), rel=1e-6)
+    assert found.se == pytest.approx(rows.std(ddof=1) / math.sqrt(len(rows)))
+
+
+def test_more_draws_tighten_the_importance_weighted_bound(vsc: fh.VSC, planted: PlantedRows) -> None:
+    X = planted.X[:200]
+    one, many = iwae(vsc, X, 2), iwae(vsc, X, 200)
+    assert exact_bound(vsc, X).mean < many.mean
+    assert one.mean < many.mean
+    assert many.values == pytest.approx(vsc.log_likelihood(X, 200))
+
+
+def test_information_of_gaussian_codes_is_the_closed_form(vae: fh.VAE, planted: PlantedRows) -> None:
+    with torch.no_grad():
+        psi = vae.module_.psi(Batch(Dense(torch.from_numpy(planted.X))))
+    loc, logvar = psi["loc"].numpy().astype(float), psi["logvar"].numpy().astype(float)
+    expected = 0.5 * (loc**2 + np.exp(logvar) - logvar - 1).sum(axis=1)
+    assert information(vae, planted.X).values == pytest.approx(expected, abs=1e-3)
+
+
+def test_gates_that_are_exact_on_the_way_forward_flatter_nothing(vsc: fh.VSC, planted: PlantedRows) -> None:
+    assert relaxation_gap(vsc, planted.X).values == pytest.approx(np.zeros(600), abs=1e-3)
+
+
+def test_families_without_gates_flatter_nothing(vae: fh.VAE, planted: PlantedRows) -> None:
+    assert not relaxation_gap(vae, planted.X).values.any()
+
+
+def test_soft_gates_show_what_they_add(planted: PlantedRows) -> None:
+    model = fh.VSC(n_components=4, recipe="iclr2019", hidden_layer_sizes=(8,), max_steps=20, random_state=0)
+    X = planted.X[:50]
+    module = model.fit(X).module_
+    found = relaxation_gap(model, X, n_draws=3)
+    relaxed, total = module.knobs(torch.tensor(20)), torch.zeros(50)
+    assert relaxed.gates == "relaxed"
+    with torch.no_grad():
+        seen = module.observe(Batch(Dense(torch.from_numpy(X))), {})
+        for noise in module.bank(3, model.seed_, "metrics", torch.device("cpu")):
+            soft, hard = (module.run(module.psi(seen), seen, knobs, noise) for knobs in (relaxed, Knobs()))
+            total += soft.px.log_prob(seen.x) - hard.px.log_prob(seen.x)  # the divergence is the same
+    assert found.values == pytest.approx((total / 3).numpy(), abs=1e-3)
+    assert np.abs(found.values).max() > 1e-2
+
+
+def test_perplexity_of_a_uniform_model_is_the_size_of_the_vocabulary() -> None:
+    lengths = np.array([3, 10, 250])
+    for average in ("document", "corpus"):
+        assert perplexity(-lengths * math.log(2000), lengths, average) == pytest.approx(2000)
+
+
+def test_the_two_perplexities_weigh_documents_differently() -> None:
+    bounds, lengths = [-10.0, -300.0], [5, 100]
+    assert perplexity(bounds, lengths, "document") == pytest.approx(math.exp((10 / 5 + 300 / 100) / 2))
+    assert perplexity(bounds, lengths, "corpus") == pytest.approx(math.exp(310 / 105))
+
+
+def test_empty_documents_have_no_perplexity() -> None:
+    with pytest.raises(InvalidInputError, match="1 documents have no words"):
+        perplexity([-1.0, -2.0], [0, 3])
+
+
+def test_an_unknown_average_is_refused() -> None:
+    with pytest.raises(InvalidParameterError, match="average is 'word'"):
+        perplexity([-1.0], [1], "word")

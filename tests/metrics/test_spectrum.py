@@ -1,0 +1,52 @@
+"""The Jacobian of log proportions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import fewhot as fh
+from fewhot.core.errors import InvalidParameterError
+from fewhot.metrics import jacobian_spectrum
+
+
+@pytest.fixture(scope="module")
+def counter() -> fh.VAE:
+    X = np.random.default_rng(0).poisson(2.0, size=(60, 7))
+    return fh.VAE(n_components=3, likelihood="multinomial", hidden_layer_sizes=(8,), max_steps=5, random_state=0).fit(X)
+
+
+def test_a_linear_map_has_its_own_singular_values() -> None:
+    weights = torch.randn(9, 4)
+    found = jacobian_spectrum(lambda z: weights @ z, at=np.ones(4))
+    assert found.values == pytest.approx(torch.linalg.svdvals(weights).numpy(), rel=1e-5)
+    assert found.used == int((torch.linalg.svdvals(weights) > 1).sum())
+
+
+def test_the_jacobian_of_a_decoder_agrees_with_finite_differences(counter: fh.VAE) -> None:
+    at, step = np.array([0.3, -0.2, 0.5]), 1e-4
+    decoder = counter.module_.decoder.double()
+
+    def log_proportions(z: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            return torch.log_softmax(decoder.output(decoder.body(torch.from_numpy(z)[None])), -1)[0].numpy()
+
+    columns = [(log_proportions(at + step * e) - log_proportions(at - step * e)) / (2 * step) for e in np.eye(3)]
+    decoder.float()
+    expected = np.linalg.svd(np.stack(columns, axis=1), compute_uv=False)
+    assert jacobian_spectrum(counter, at).values == pytest.approx(expected, rel=1e-3, abs=1e-5)
+
+
+def test_the_zero_code_is_where_it_is_taken_when_nothing_is_said(counter: fh.VAE) -> None:
+    assert jacobian_spectrum(counter).values == pytest.approx(jacobian_spectrum(counter, np.zeros(3)).values)
+
+
+def test_another_likelihood_is_refused(vae: fh.VAE) -> None:
+    with pytest.raises(InvalidParameterError, match="multinomial"):
+        jacobian_spectrum(vae)
+
+
+def test_a_function_needs_a_code() -> None:
+    with pytest.raises(InvalidParameterError, match="at is None"):
+        jacobian_spectrum(lambda z: z)

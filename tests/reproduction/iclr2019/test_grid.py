@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from fewhot.reproduction import entries
+from fewhot.reproduction.running import ordered
+
+FIGURES = ("2", "3", "7", "8", "9", "10", "11", "12", "13")
+
+
+def entry(figure: str):
+    return entries()[f"iclr2019-fig{figure}"]
+
+
+def labels(figure: str, quick: bool = False) -> set[str]:
+    return {cell.label for cell in entry(figure).cells(quick)}
+
+
+def test_every_figure_with_results_has_an_entry():
+    assert set(entries()) >= {f"iclr2019-fig{figure}" for figure in FIGURES}
+
+
+def test_the_whole_grid_is_the_documented_number_of_fits():
+    cells = ordered(list(entries().values()), quick=False)
+    long = [cell for cell in cells if cell.settings["steps"] == 20_000]
+    assert len(long) == 144 + 18
+    assert len(cells) - len(long) == 72
+
+
+def test_figures_share_their_fits():
+    assert labels("10") == labels("8") == labels("11")
+    assert labels("13") < labels("12") < labels("10")
+    assert labels("7") < labels("2")
+    assert len(labels("9") & labels("2")) == 36
+
+
+def test_numbers_that_are_compared_have_three_seeds():
+    for figure in FIGURES:
+        settings = [cell.settings for cell in entry(figure).cells(False)]
+        assert {s["seed"] for s in settings} == {0, 1, 2}
+
+
+def test_a_quick_run_has_one_seed_few_rows_and_few_steps():
+    for figure in FIGURES:
+        cells = entry(figure).cells(True)
+        assert 0 < len(cells) <= 16
+        for cell in cells:
+            assert cell.settings["seed"] == 0
+            assert cell.settings["n_train"] <= 1000
+            assert cell.settings["steps"] <= 200
+
+
+def test_every_entry_states_its_protocol_claim_and_rule():
+    for found in entries().values():
+        for text in (found.title, found.source, found.protocol, found.published, found.rule):
+            assert text.strip()
+        assert any("Batch size" in choice for choice in found.open_choices)
+        assert any("Step size" in choice for choice in found.open_choices)
+
+
+def test_faces_are_declared_not_runnable():
+    missing = [found.id for found in entries().values() if found.missing]
+    assert missing == ["iclr2019-fig4-celeba", "iclr2019-fig7-celeba"]
+    assert "CelebA" in str(entries()[missing[0]].missing)
