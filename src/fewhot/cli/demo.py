@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: [bold]fewhot demo[/bold]"
 
 FOLDER = Path("runs") / "demo"
+UNITS, ACTIVE = 16, 4
 _FIRST = ("bound", "active", "used", "dead", "always_on", "overlap", "calibration", "probe_map")
 _FREE = ("max_steps", "device")
 _FILES = {
@@ -37,13 +38,13 @@ def demo(
     from fewhot.cli.runs import REPORT
     from fewhot.cli.showing import show_numbers
 
-    arguments = {"n_components": 64, "l0": 4.0, "max_steps": max_steps, "device": device}
+    arguments = {"n_components": UNITS, "l0": float(ACTIVE), "max_steps": max_steps, "device": device}
     config = FitConfig(data="digits", model="vsc", seed=0, arguments=arguments)
     rows = rows_for(config)
     folder = _folder(out, config)
     note(
-        f"Fitting {len(rows.train):,} images of digits, 8 by 8 pixels: 64 units to choose from, about 4 of them on in "
-        f"each image. It takes less than a minute."
+        f"Fitting {len(rows.train):,} images of digits, 8 by 8 pixels: {UNITS} units to choose from, about {ACTIVE} of "
+        f"them on in each image. It takes less than a minute."
     )
     judgement = run_fit(config, folder, resume=False, quiet=quiet, rows=rows)
     show_numbers(judgement.summary, judgement.alarms, judgement.about, only=_FIRST)

@@ -117,19 +117,13 @@ def facts_of(estimator: Any, rows: RunRows, folder: Path) -> dict[str, Any]:
 
     import torch
 
-    from fewhot.core.version import __version__
-
     device = next(estimator.module_.parameters()).device
     hardware = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()
     return {
-        "run": folder.name,
-        "model": type(estimator).__name__,
-        "fitted on": f"{len(rows.train):,} rows of {rows.train.name}",
-        "numbers about": rows.judged_words,
-        "steps": estimator.n_iter_,
-        "seed": estimator.seed_,
-        "hardware": f"{hardware}, {torch.get_num_threads()} threads",
-        "versions": f"fewhot {__version__}, torch {torch.__version__}",
+        "Run": folder.name,
+        "Fitted on": f"{len(rows.train):,} rows of {rows.train.name}",
+        "Numbers are about": rows.judged_words,
+        "Hardware": f"{hardware}, {torch.get_num_threads()} threads",
     }
 
 

@@ -35,10 +35,9 @@ def replacing_file(path: Path) -> Generator[Path, None, None]:
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     os.close(handle)
     temporary = Path(name)
-    temporary.chmod(0o666 & ~_umask())  # as an ordinary new file, so that colleagues can read it
     try:
         yield temporary
-        _sync(temporary)
+        _finish(temporary)
         os.replace(temporary, path)
         _sync(path.parent)
     finally:
@@ -54,7 +53,7 @@ def replacing_folder(path: Path) -> Generator[Path, None, None]:
     try:
         yield temporary
         for file in temporary.iterdir():
-            _sync(file)
+            _finish(file)
         os.rename(temporary, path)
         _sync(path.parent)
     finally:
@@ -65,6 +64,12 @@ def write_json(path: Path, value: Any) -> None:
     """Write ``value`` as readable JSON, atomically."""
     with replacing_file(path) as temporary:
         temporary.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+
+
+def _finish(file: Path) -> None:
+    """Give a written file the rights of an ordinary new one, which colleagues can read, and see it onto the disk."""
+    file.chmod(0o666 & ~_umask())
+    _sync(file)
 
 
 def _umask() -> int:

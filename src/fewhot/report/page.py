@@ -29,15 +29,15 @@ MAX_ROWS = 2000
 
 _LINKS = {
     "warnings": "Warnings",
-    "fitted": "What was fitted",
-    "numbers": "Numbers",
-    "training": "Training",
     "codes": "Codes",
-    "reconstructions": "Reconstructions",
     "units": "Units",
     "traversals": "Turning a unit",
+    "reconstructions": "Reconstructions",
     "usage": "Usage",
+    "numbers": "Numbers",
+    "training": "Training",
     "calibration": "Calibration",
+    "fitted": "What was fitted",
     "guide": "How to read this",
 }
 
@@ -75,15 +75,15 @@ def build_report(
     effects = unit_effects(estimator, sample.X, codes=sample.codes, scale=sample.columns.scale)
     sections = {
         "warnings": alarms_section(alarms),
-        "fitted": fitted_section(estimator, data, summary, facts or {}),
-        "numbers": numbers_section(summary),
-        "training": training_section(estimator, asked),
         "codes": codes_section(sample),
-        "reconstructions": reconstructions_section(sample),
         "units": units_section(sample, effects),
         "traversals": traversals_section(sample, effects),
+        "reconstructions": reconstructions_section(sample),
         "usage": usage_section(sample),
+        "numbers": numbers_section(summary),
+        "training": training_section(estimator, asked),
         "calibration": calibration_section(sample),
+        "fitted": fitted_section(estimator, data, summary, facts or {}),
         "guide": guide_section(sample.gated),
     }
     return _page(f"{type(estimator).__name__} on {data.name}", _lead(sample, summary), glance(summary), sections)
