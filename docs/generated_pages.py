@@ -1,13 +1,20 @@
-"""Reference pages made from the registries: one a model, one over all parts, one of the command line."""
+"""Reference pages made from the library itself: models, parts, commands, thresholds, reproductions."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
+import typer
+
+from fewhot.cli.app import app
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS, Registry
 from fewhot.estimators.base import LatentEstimator
+from fewhot.metrics import RULES
+from fewhot.reproduction import entries
 
 FOLDER = "generated"
 
@@ -19,6 +26,9 @@ def write_pages(reference: Path) -> None:
     for name in ESTIMATORS:
         _write(folder / f"{name.lower()}.md", model_page(name))
     _write(folder / "parts.md", parts_page())
+    _write(folder / "commands.inc", commands())
+    _write(folder / "rules.inc", rules())
+    _write(folder / "entries.inc", reproductions())
 
 
 def model_page(name: str) -> str:
@@ -57,6 +67,84 @@ def parts_page() -> str:
         for name, entry in entries.items()
     ]
     return "# Parts\n\nEvery part that is found by a name.\n\n" + _table(("kind", "name", "what it is"), rows) + "\n"
+
+
+def commands() -> str:
+    """Return every command with its arguments and options; a page includes it."""
+    return "\n".join(_command(name, command) for name, command in typer.main.get_command(app).commands.items())
+
+
+def rules() -> str:
+    """Return the thresholds of every verdict; a page includes it."""
+    rows = [
+        (f"`{name}`", rule.what.rstrip(","), *(_threshold(rule, limit) for limit in (rule.good, rule.fair)))
+        for name, rule in RULES.items()
+    ]
+    return _table(("number", "what is judged", "good", "fair"), rows) + "\n"
+
+
+def reproductions() -> str:
+    """Return every reproduction with the published claim and the rule; a page includes it."""
+    return "\n".join(_entry(name, entry) for name, entry in entries().items())
+
+
+def _entry(name: str, entry: Any) -> str:
+    told = {"Source": entry.source, "Published": entry.published, "Rule": entry.rule, "Missing": entry.missing}
+    lines = [f"- *{head}.* {_cell(text)}" for head, text in told.items() if text]
+    return "\n".join([f"### {name}", "", f"{_cell(entry.title)}.", "", *lines, ""])
+
+
+_VALUES: Mapping[type, str] = {int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "PATH"}
+
+
+def _command(name: str, command: Any) -> str:
+    hints = get_type_hints(command.callback)
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    options = [p for p in command.params if p.param_type_name == "option" and p.help and "--help" not in p.opts]
+    usage = " ".join([f"fewhot {name}", *map(_usage, arguments), "[OPTIONS]"])
+    lines = [f"## fewhot {name}", "", command.help, "", "```text", usage, "```", ""]
+    if arguments:
+        rows = [(f"`{_metavar(p)}`", _described(p)) for p in arguments]
+        lines += [_table(("argument", "what it is"), rows), ""]
+    panels = dict.fromkeys(p.rich_help_panel or "" for p in options)
+    for panel in panels:
+        rows = [(_spelling(p, hints), _described(p)) for p in options if (p.rich_help_panel or "") == panel]
+        lines += [_table((panel.lower() or "option", "what it does"), rows), ""]
+    examples = re.findall(r"\[bold\](.*?)\[/bold\]", command.epilog or "")
+    return "\n".join([*lines, *(["```text", *examples, "```", ""] if examples else [])])
+
+
+def _usage(argument: Any) -> str:
+    return _metavar(argument) if argument.required else f"[{_metavar(argument)}]"
+
+
+def _metavar(argument: Any) -> str:
+    return (argument.metavar or argument.name).upper()
+
+
+def _spelling(option: Any, hints: Mapping[str, Any]) -> str:
+    names = ", ".join(f"`{name}`" for name in option.opts)
+    if option.is_flag:
+        return names
+    hint = hints[option.name]
+    kinds = [kind for kind in (hint, *get_args(hint)) if kind in _VALUES]
+    value = option.metavar or (_VALUES[kinds[0]] if kinds else "TEXT")
+    return f"{names} {value}"
+
+
+def _described(parameter: Any) -> str:
+    default = parameter.default
+    shown = isinstance(default, str | int | float | Path) and not isinstance(default, bool)
+    needed = " Required." if parameter.required else ""
+    return _cell(parameter.help) + needed + (f" Default: `{default}`." if shown else "")
+
+
+def _threshold(rule: Any, limit: float) -> str:
+    return f"{'from' if rule.higher else 'up to'} {limit:g}"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;").replace("$", "\\$")
 
 
 def _parts_of(cls: type[LatentEstimator]) -> list[tuple[str, str, str]]:

@@ -68,7 +68,7 @@ def build_report(
     Returns
     -------
     str
-        The page. The same fit and rows give the same page.
+        The page. The same fit and rows give the same numbers, words and pictures.
     """
     sample = Sample.of(estimator, data, MAX_ROWS)
     asked = getattr(summary, "facts", {}).get("asked")
