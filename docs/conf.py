@@ -29,7 +29,8 @@ default_role = "code"
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-autodoc_default_options = {"members": True, "inherited-members": False, "show-inheritance": False}
+autodoc_preserve_defaults = True
+autodoc_default_options = {"members": True}
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 

@@ -140,7 +140,7 @@ def _described(parameter: Any) -> str:
 
 
 def _threshold(rule: Any, limit: float) -> str:
-    return f"{'from' if rule.higher else 'up to'} {limit:g}"
+    return f"{'≥' if rule.higher else '≤'} {limit:g}"
 
 
 def _cell(text: str) -> str:

@@ -1,0 +1,65 @@
+"""The reference is complete: the pages build without a warning, and name every public function, number and alarm."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def text(page: str) -> str:
+    """Return a page's source."""
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-E", "-b", "html", "-d", str(tmp_path / "trees")]
+    done = subprocess.run([*command, str(DOCS), str(tmp_path / "html")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    shown = (tmp_path / "html" / "reference" / "command-line.html").read_text(encoding="utf-8")
+    assert "--checkpoint-seconds" in shown
+
+
+@pytest.mark.parametrize("module", ["data", "metrics", "plots", "reproduction"])
+def test_every_public_name_is_on_its_page(module: str) -> None:
+    page = text(f"reference/{module}.md")
+    names = set(importlib.import_module(f"fewhot.{module}").__all__) - {"EXTENSIONS", "SPLITS"}
+    assert [name for name in sorted(names) if f"fewhot.{module}.{name}" not in page] == []
+
+
+def test_every_alarm_is_explained() -> None:
+    from fewhot.metrics import alarms
+
+    names = set(re.findall(r'name="(\w+)"', inspect.getsource(inspect.getmodule(alarms))))
+    page = text("explanation/reading-a-report.md")
+    assert names
+    assert [name for name in sorted(names) if f"| `{name}` |" not in page] == []
+
+
+def test_every_number_is_explained() -> None:
+    import fewhot as fh
+    from fewhot.metrics import summarise
+
+    X = np.random.default_rng(0).random((60, 6))
+    refined = fh.VSC(6, l0=2, max_steps=20, refine_steps=1, random_state=0).fit(X)
+    plain = refined.set_params(refine_steps=0)
+    found = {number.name for number in summarise(plain, X, np.arange(60) % 2).numbers}
+    found |= {number.name for number in summarise(refined.set_params(refine_steps=1), X).numbers}
+    table = text("reference/run-folder.md").partition("## metrics.json")[2]
+    first_cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    assert found == set(re.findall(r"`(\w+)`", " ".join(first_cells)))
+
+
+def test_the_pages_name_no_machine() -> None:
+    pages = [page for page in DOCS.rglob("*.md") if "decisions" not in page.parts]
+    assert [
+        page.name for page in pages if re.search(r"/(home|root|work|Users)/", page.read_text(encoding="utf-8"))
+    ] == []
