@@ -42,7 +42,7 @@ def model_page(name: str) -> str:
             f".. autoclass:: fewhot.{name}",
             "   :members:",
             "   :inherited-members: BaseEstimator, TransformerMixin, ClassNamePrefixFeaturesOutMixin",
-            f"   :exclude-members: {', '.join(name for name in dir(cls) if name.endswith('_request'))}",
+            f"   :exclude-members: {', '.join(_of_sklearn(cls))}",
             "```",
             "",
             "## Made of",
@@ -145,6 +145,11 @@ def _threshold(rule: Any, limit: float) -> str:
 
 def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;").replace("$", "\\$")
+
+
+def _of_sklearn(cls: type) -> list[str]:
+    """Return methods whose documentation is scikit-learn's own, and links there."""
+    return [name for name in dir(cls) if name.endswith("_request") or name in ("get_metadata_routing", "set_output")]
 
 
 def _parts_of(cls: type[LatentEstimator]) -> list[tuple[str, str, str]]:

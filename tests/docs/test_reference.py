@@ -36,9 +36,8 @@ def test_every_public_name_is_on_its_page(module: str) -> None:
 
 
 def test_every_alarm_is_explained() -> None:
-    from fewhot.metrics import alarms
-
-    names = set(re.findall(r'name="(\w+)"', inspect.getsource(inspect.getmodule(alarms))))
+    module = importlib.import_module("fewhot.metrics.alarms")
+    names = set(re.findall(r'name="(\w+)"', inspect.getsource(module)))
     page = text("explanation/reading-a-report.md")
     assert names
     assert [name for name in sorted(names) if f"| `{name}` |" not in page] == []
@@ -56,6 +55,20 @@ def test_every_number_is_explained() -> None:
     table = text("reference/run-folder.md").partition("## metrics.json")[2]
     first_cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
     assert found == set(re.findall(r"`(\w+)`", " ".join(first_cells)))
+
+
+def test_the_sections_of_a_report_are_explained_in_their_order() -> None:
+    import fewhot as fh
+    from fewhot.data import load_dataset
+    from fewhot.metrics import alarms, summarise
+    from fewhot.report import build_report
+
+    rows = load_dataset("planted", split="test")
+    vsc = fh.VSC(6, l0=2, max_steps=50, random_state=0).fit(rows.X)
+    summary = summarise(vsc, rows.X)
+    report = build_report(vsc, rows, summary=summary, alarms=alarms(summary))
+    explained = re.findall(r"^## (.*)$", text("explanation/reading-a-report.md"), re.MULTILINE)
+    assert explained[1:] == re.findall(r"<h2[^>]*>(.*?)</h2>", report)
 
 
 def test_the_pages_name_no_machine() -> None:
