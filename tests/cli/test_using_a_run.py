@@ -33,6 +33,38 @@ def test_the_uncertainty_of_codes_is_written_too(fitted: Path, tmp_path: Path, w
     np.testing.assert_allclose(sp.load_npz(tmp_path / "u.npz").toarray(), expected.toarray(), rtol=1e-6)
 
 
+def _table(path: Path, names: str, columns: list[int]) -> Path:
+    rows = np.random.default_rng(0).random((60, 3))[:, columns]
+    np.savetxt(path, rows, delimiter=",", header=names, comments="")
+    return path
+
+
+def test_columns_are_told_by_their_names(tmp_path: Path) -> None:
+    table = _table(tmp_path / "abc.csv", "a,b,c", [0, 1, 2])
+    run = tmp_path / "run"
+    done(
+        "fit",
+        table,
+        "--l0",
+        "2",
+        "--n-components",
+        "4",
+        "--max-steps",
+        "20",
+        "--device",
+        "cpu",
+        "--out",
+        run,
+        "--quiet",
+    )
+    turned = _table(tmp_path / "cab.csv", "c,a,b", [2, 0, 1])
+    for given, name in ((table, "first.npy"), (turned, "second.npy")):
+        done("encode", run, given, "--device", "cpu", "--out", tmp_path / name)
+    np.testing.assert_array_equal(np.load(tmp_path / "first.npy"), np.load(tmp_path / "second.npy"))
+    other = _table(tmp_path / "abd.csv", "a,b,d", [0, 1, 2])
+    assert "lacks the column 'c'" in refused("encode", run, other, "--out", tmp_path / "third.npy")
+
+
 def test_a_ceiling_on_active_units_holds(fitted: Path, tmp_path: Path) -> None:
     done("encode", fitted, "digits", "--max-active", "1", "--out", tmp_path / "codes.npz")
     most = np.diff(sp.load_npz(fitted / "codes.npz").indptr).max()

@@ -40,7 +40,7 @@ def encode(
     """Write the codes of DATA under a fitted model, one row each, exact zeros where a unit is off."""
     from fewhot.cli.outputs import free_file
     from fewhot.cli.rows import source_of
-    from fewhot.cli.runs import load_run
+    from fewhot.cli.runs import in_order_of, load_run
     from fewhot.core.checks import one_of
     from fewhot.data import write_matrix
 
@@ -49,13 +49,13 @@ def encode(
     estimator = load_run(run, device)
     changes = {"refine_steps": refine_steps, "max_active": max_active}
     _change(estimator, {name: value for name, value in changes.items() if value is not None})
-    rows = source_of(data, split, label, data_dir).open()
+    rows = in_order_of(run, source_of(data, split, label, data_dir).open())
     codes = estimator.transform(rows.X) if what == "values" else getattr(estimator.codes(rows.X), what)
     if codes is None:
         raise InvalidParameterError(f"{type(estimator).__name__} has no gates and so no {what}; ask for values.")
     write_matrix(target, codes)
-    active = f"{(codes != 0).sum() / codes.shape[0]:.3g} active a row, " if what == "values" else ""
-    say(f"{codes.shape[0]:,} rows of {codes.shape[1]:,} units, {active}are in {target}.")
+    active = f", {(codes != 0).sum() / codes.shape[0]:.3g} active a row," if what == "values" else ""
+    say(f"{codes.shape[0]:,} rows of {codes.shape[1]:,} units{active} are in {target}.")
 
 
 def _change(estimator: Any, changes: dict[str, Any]) -> None:

@@ -37,7 +37,7 @@ def evaluate(
 ) -> None:
     """Print the numbers of a fitted model on DATA (a dataset's test rows unless --split says otherwise)."""
     from fewhot.cli.rows import source_of
-    from fewhot.cli.runs import load_run
+    from fewhot.cli.runs import in_order_of, load_run
     from fewhot.cli.showing import as_json, show_numbers
     from fewhot.metrics import alarms, summarise
 
@@ -45,7 +45,7 @@ def evaluate(
     source = source_of(data, split, label, data_dir)
     if split is None and source.is_dataset:
         source = source_of(data, "test", label, data_dir)
-    rows = source.open()
+    rows = in_order_of(run, source.open())
     summary = summarise(estimator, rows.X, *(_labels(rows, run, data_dir) if probe else ()))
     found = list(alarms(summary))
     about = f"{len(rows):,} rows of {rows.name}" + (f", split {rows.split!r}" if rows.split else "")

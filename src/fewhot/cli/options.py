@@ -12,7 +12,7 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A dataset's name (fewhot data list) or a file: .npy .npz .csv .parquet .mtx .h5ad.",
+        help="A dataset's name (fewhot data list) or a file: .npy .npz .csv .parquet .mtx .h5ad .jsonl.",
         show_default=False,
     ),
 ]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fewhot.cli.console import finite
 from fewhot.cli.rows import Source, record_of, reopened
-from fewhot.core.errors import RunFolderError
+from fewhot.core.errors import InvalidInputError, RunFolderError
 
 if TYPE_CHECKING:
     from fewhot.data import Loaded
@@ -80,6 +80,20 @@ def read_rows(folder: Path, data_dir: Path | str | None = None) -> RunRows:
         return RunRows(train=train, train_source=source)
     test_source, test = reopened(record["test"], data_dir)
     return RunRows(train=train, train_source=source, test=test, test_source=test_source)
+
+
+def in_order_of(folder: Path, rows: Loaded) -> Loaded:
+    """Return rows with their columns as the run knew them, told by name where both have names."""
+    known = read_json(folder / DATA).get("feature_names") if (folder / DATA).exists() else None
+    if not known or not rows.feature_names or list(known) == rows.feature_names:
+        return rows
+    missing = [name for name in known if name not in rows.feature_names]
+    if missing or len(known) != len(rows.feature_names):
+        extra = [name for name in rows.feature_names if name not in known]
+        what = f"lacks the column {missing[0]!r}" if missing else f"has the column {extra[0]!r} besides"
+        raise InvalidInputError(f"{rows.name} {what}; give the columns that the run was fitted on.")
+    columns = [rows.feature_names.index(name) for name in known]
+    return replace(rows, X=rows.X[:, columns], feature_names=list(known))
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fewhot.metrics.summary import Summary
-from fewhot.metrics.verdicts import ALL_OPEN, ALL_SHUT, RULES
+from fewhot.metrics.verdicts import ALL_OPEN, ALL_SHUT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ def _gates(summary: Summary) -> Iterator[Alarm]:
             name="same_units",
             severity="error",
             sentence=f"The same units serve every row (two rows share {summary.value('overlap'):.0%} of them): it "
-            f"selects dimensions instead of coding sparsely; ask for a density with l0= or density=, or train longer.",
+            f"selects dimensions instead of coding sparsely; train longer, or ask for another number of units.",
         )
     yield from _units(summary, n_units)
     yield from _dial(summary)
@@ -154,6 +154,6 @@ def _bounds(summary: Summary) -> Iterator[Alarm]:
         yield Alarm(
             name="training_rows",
             severity="warning",
-            sentence=f"Training rows have a bound {summary.value('training_gap'):.3g} nats above these; more rows, "
-            f"fewer hidden units or earlier stopping would narrow it ({RULES['training_gap'].what} is judged).",
+            sentence=f"Training rows have a bound {summary.value('training_gap'):.3g} nats above held-out ones; more "
+            f"rows, fewer hidden units or earlier stopping would narrow it.",
         )

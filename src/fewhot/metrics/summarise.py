@@ -71,6 +71,15 @@ def summarise(estimator: Any, X: Any, y: Any = None, X_train: Any = None, y_trai
 # ---------------------------------------------------------------------------------------------------- bounds
 
 
+def _kept_record(estimator: Any) -> dict[str, Any] | None:
+    """Return the line of the history whose weights the estimator has: the best one after everything had settled."""
+    records: list[dict[str, Any]] = estimator.history_
+    if not records or estimator.n_iter_no_change is None:
+        return records[-1] if records else None
+    settled = [record for record in records if record["step"] >= estimator.module_.settled_at] or records[-1:]
+    return max(settled, key=lambda record: record["evaluation"]["bound"])
+
+
 def _bounds(estimator: Any, X: Any) -> list[Number]:
     nats = "nats a row"
     bound = exact_bound(estimator, X)
@@ -87,14 +96,16 @@ def _bounds(estimator: Any, X: Any) -> list[Number]:
         _of("information", carried, nats, "how much a code says about its row, at most", carried.mean),
         _of("relaxation_gap", gap, nats, "what the bound gains from the gates of training", gap.mean / scale),
     ]
-    record = estimator.history_[-1] if estimator.history_ else None
+    record = _kept_record(estimator)
     if record is not None and "bound" in record["terms"]:
         trained = float(record["terms"]["bound"])
-        ahead = trained - bound.mean - gap.mean
-        numbers += [
-            _plain("training_objective", trained, nats, "the bound as training saw it: its own rows and gates"),
-            _plain("training_gap", ahead, nats, "what training rows gain over these, gates apart", ahead / scale),
-        ]
+        numbers.append(
+            _plain("training_objective", trained, nats, "the bound as training saw it: its own rows and gates")
+        )
+        if record["rows"] == "held-out":
+            ahead = trained - float(record["evaluation"]["bound"]) - gap.mean
+            meaning = "what training rows gained over held-out ones, gates apart, at the step whose weights were kept"
+            numbers.append(_plain("training_gap", ahead, nats, meaning, ahead / scale))
     if estimator.refine_steps:
         gained = estimate(estimator.codes(X).gap)
         numbers.append(_of("refinement", gained, nats, "what refinement adds to the encoder's bound"))

@@ -74,7 +74,7 @@ def _go(ids: list[str], given: argparse.Namespace) -> int:
     )
     sys.stdout.write(
         f"{summary.computed} cells computed, {summary.kept} found on disk, {len(summary.failed)} failed, "
-        f"{summary.left} left\n"
+        f"{summary.left} left; the same command with --assemble writes the results\n"
     )
     return 0 if summary.complete else 1
 
