@@ -11,6 +11,8 @@ from fewhot.cli.console import note, say_table
 if TYPE_CHECKING:
     from fewhot.metrics import Alarm, Number, Summary
 
+_WORDS = {"error": "serious"}  # the fit itself went well
+
 
 def show_numbers(summary: Summary, alarms: Sequence[Alarm], title: str, *, only: Sequence[str] | None = None) -> None:
     """Print the numbers with what each means, then what to worry about; ``only`` names those to print."""
@@ -18,7 +20,7 @@ def show_numbers(summary: Summary, alarms: Sequence[Alarm], title: str, *, only:
     rows = [[number.name, _value(number), number.unit, number.meaning, number.verdict] for number in chosen]
     say_table(["number", "value ± error", "unit", "what it means", "verdict"], rows, title=title)
     for alarm in alarms:
-        note(f"{alarm.severity}: {alarm.sentence}")
+        note(f"{_WORDS.get(alarm.severity, alarm.severity)}: {alarm.sentence}")
 
 
 def as_json(summary: Summary, alarms: Sequence[Alarm]) -> dict[str, Any]:

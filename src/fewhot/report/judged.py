@@ -65,7 +65,7 @@ def verdict_counts(summary: Any) -> str:
     judged = sum(counts.values())
     if not judged:
         return "None of the numbers could be judged."
-    said = [f"{count} {name}" for name, count in counts.items() if count]
+    said = [f"{count} {'is' if count == 1 else 'are'} {name}" for name, count in counts.items() if count]
     listed = said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
     return f"Of the {judged} numbers that can be judged by themselves, {listed}."
 

@@ -108,7 +108,7 @@ def _lead(sample: Sample, summary: Any) -> str:
     kind = "pictures" if sample.data.image_shape is not None else "rows"
     return (
         f"{type(sample.estimator).__name__} describes {kind} of {p:,} numbers by {sample.n_units} units. "
-        f"This page looks at {n:,} of them. {verdict_counts(summary)}"
+        f"This page looks at {n:,} {kind}. {verdict_counts(summary)}"
     )
 
 

@@ -73,7 +73,7 @@ def _assemble_one(
     measured, records, progressed = _collect(entry, cache, data_dir, quick=quick)
     verdict = decide(entry, measured, progressed, quick=quick)
     before = read_result(folder)
-    if verdict.verdict == UNDECIDED and before is not None and before["verdict"] != UNDECIDED:
+    if verdict.verdict == UNDECIDED and before is not None and before["verdict"] not in (UNDECIDED, NOT_RUNNABLE):
         log.warning("%s keeps its earlier result (%s): %s", entry.id, before["verdict"], verdict.why)
         return verdict
     figures = _write_figures(entry, measured, folder) if measured.rows else []

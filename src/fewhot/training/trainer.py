@@ -203,7 +203,9 @@ class Trainer:
         if self.run is None or bool(self.step.halt.raised) or not self._whole:
             return  # nowhere to write, or interrupted a second time in the middle of a step: the last checkpoint stands
         self.run.write(self.done, self.state())
-        log.warning("Interrupted after step %d; fit again with the same folder to go on.", self.done)
+        log.warning(
+            "Interrupted after step %d, which is kept; the same fit in the same folder goes on from there.", self.done
+        )
 
     def state(self) -> State:
         """Return everything a resumed run needs: tensors and JSON-able facts."""
