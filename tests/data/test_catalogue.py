@@ -252,8 +252,8 @@ def test_sparse_datasets_stay_sparse() -> None:
     [
         ("linux", {"FEWHOT_CACHE": "/c"}, Path("/c")),
         ("linux", {"XDG_CACHE_HOME": "/x"}, Path("/x/fewhot")),
-        ("linux", {}, Path("/home/me/.cache/fewhot")),
-        ("darwin", {}, Path("/home/me/Library/Caches/fewhot")),
+        ("linux", {}, Path("/somewhere/.cache/fewhot")),
+        ("darwin", {}, Path("/somewhere/Library/Caches/fewhot")),
         ("win32", {"LOCALAPPDATA": "/local"}, Path("/local/fewhot/Cache")),
     ],
 )
@@ -262,7 +262,7 @@ def test_the_cache_is_where_the_system_keeps_caches(
 ) -> None:
     for name in ("FEWHOT_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
-    for name, value in {"HOME": "/home/me", **environment}.items():
+    for name, value in {"HOME": "/somewhere", **environment}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.platform", platform)
     assert cache_folder() == expected

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -51,7 +53,6 @@ def is_gated(values: Any) -> bool:
 def _shares(share: np.ndarray, n_rows: int, colours: Theme) -> Figure:
     share = np.sort(share)[::-1]
     floor = min(0.5 / n_rows, USED_SHARE / 5)
-    rank = np.arange(1, len(share) + 1)
     figure = sheet(2.7, colours)
     axes = dress(
         figure.add_subplot(),
@@ -69,29 +70,9 @@ def _shares(share: np.ndarray, n_rows: int, colours: Theme) -> Figure:
         ("hardly used", (share > 0) & (share < USED_SHARE), colours.purple, "v"),
         ("never on", share == 0, colours.muted, "x"),
     )
-    for name, chosen, colour, marker in kinds:
-        if chosen.any():
-            axes.plot(
-                rank[chosen],
-                np.maximum(share[chosen], floor),
-                linestyle="none",
-                marker=marker,
-                markersize=4.5,
-                color=colour,
-                label=f"{name}: {int(chosen.sum())}",
-            )
-    for limit, name in ((ALWAYS_ON_SHARE, "above: always on"), (USED_SHARE, "above: used")):
-        axes.axhline(limit, color=colours.muted, linewidth=0.9, linestyle=(0, (4, 3)))
-        axes.annotate(
-            name,
-            (1, limit),
-            (-4, 3),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            ha="right",
-            fontsize=SMALL - 0.5,
-            color=colours.muted,
-        )
+    _mark(axes, np.maximum(share, floor), kinds)
+    _limit(axes, ALWAYS_ON_SHARE, "above: always on", colours)
+    _limit(axes, USED_SHARE, "above: used", colours)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
     axes.minorticks_off()
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
@@ -101,7 +82,6 @@ def _shares(share: np.ndarray, n_rows: int, colours: Theme) -> Figure:
 
 def _variances(variance: np.ndarray, colours: Theme) -> Figure:
     variance = np.sort(variance)[::-1]
-    rank = np.arange(1, len(variance) + 1)
     figure = sheet(2.7, colours)
     axes = dress(
         figure.add_subplot(),
@@ -114,21 +94,29 @@ def _variances(variance: np.ndarray, colours: Theme) -> Figure:
     )
     used = variance > ACTIVE_VARIANCE
     drawn = np.maximum(variance, ACTIVE_VARIANCE / 1e4)
-    for name, chosen, colour, marker in (("used", used, colours.blue, "o"), ("idle", ~used, colours.muted, "x")):
+    _mark(axes, drawn, (("used", used, colours.blue, "o"), ("idle", ~used, colours.muted, "x")))
+    _limit(axes, ACTIVE_VARIANCE, "above: used", colours)
+    axes.minorticks_off()
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+    legend(axes, colours, ncols=2, loc="lower left", bbox_to_anchor=(-0.01, 1.0), borderaxespad=0.2)
+    return figure
+
+
+def _mark(axes: Axes, heights: np.ndarray, kinds: Sequence[tuple[str, np.ndarray, str, str]]) -> None:
+    """Draw one point a unit, by kinds of (name, which units, colour, marker)."""
+    rank = np.arange(1, len(heights) + 1)
+    for name, chosen, colour, marker in kinds:
         if chosen.any():
-            axes.plot(
-                rank[chosen],
-                drawn[chosen],
-                linestyle="none",
-                marker=marker,
-                markersize=4.5,
-                color=colour,
-                label=f"{name}: {int(chosen.sum())}",
-            )
-    axes.axhline(ACTIVE_VARIANCE, color=colours.muted, linewidth=0.9, linestyle=(0, (4, 3)))
+            look: dict[str, Any] = {"linestyle": "none", "marker": marker, "markersize": 4.5, "color": colour}
+            axes.plot(rank[chosen], heights[chosen], label=f"{name}: {int(chosen.sum())}", **look)
+
+
+def _limit(axes: Axes, limit: float, name: str, colours: Theme) -> None:
+    """Draw a named limit across the picture."""
+    axes.axhline(limit, color=colours.muted, linewidth=0.9, linestyle=(0, (4, 3)))
     axes.annotate(
-        "above: used",
-        (1, ACTIVE_VARIANCE),
+        name,
+        (1, limit),
         (-4, 3),
         xycoords=("axes fraction", "data"),
         textcoords="offset points",
@@ -136,7 +124,3 @@ def _variances(variance: np.ndarray, colours: Theme) -> Figure:
         fontsize=SMALL - 0.5,
         color=colours.muted,
     )
-    axes.minorticks_off()
-    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-    legend(axes, colours, ncols=2, loc="lower left", bbox_to_anchor=(-0.01, 1.0), borderaxespad=0.2)
-    return figure

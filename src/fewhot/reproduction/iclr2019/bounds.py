@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING
 from fewhot.reproduction.comparing import best, falls, falls_less, more
 from fewhot.reproduction.entry import Cell, Check, Entry, Reading
 from fewhot.reproduction.iclr2019.grid import (
-    ALPHAS,
     CHANGES,
     DATA,
     LARGE,
     OPEN_CHOICES,
     PAPER,
-    QUICK_ALPHAS,
     QUICK_SIZES,
     QUICK_STEPS,
     SIZES,
     STEPS,
     TITLES,
     VAE_ALPHA,
+    cells_by_alpha,
     datasets,
     fits,
     quick_fits,
@@ -193,10 +192,6 @@ def draw_figure_10(measured: Measurements) -> dict[str, Figure]:
     return {"bound-by-alpha": figure}
 
 
-def _figure_10_cells(quick: bool) -> Sequence[Cell]:
-    return quick_fits(DATA, QUICK_ALPHAS, (LARGE,)) if quick else fits(DATA, ALPHAS, (LARGE,))
-
-
 FIGURE_10 = Entry(
     id="iclr2019-fig10",
     title="Training and test ELBO against the prior's on-rate",
@@ -220,7 +215,7 @@ FIGURE_10 = Entry(
         "Training rows: 10,000.",
     ),
     changes=CHANGES,
-    cells=_figure_10_cells,
+    cells=cells_by_alpha,
     judge=judge_figure_10,
     draw=draw_figure_10,
 )

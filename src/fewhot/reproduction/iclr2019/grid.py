@@ -98,6 +98,11 @@ def quick_fits(
     return [fit(d, a, j, 0, steps=t, quick=True) for d in data for t in steps for a in alphas for j in sizes]
 
 
+def cells_by_alpha(quick: bool) -> list[Cell]:
+    """Return the fits over the prior's on-rate at the largest size, which figures 8, 10 and 11 share."""
+    return quick_fits(DATA, QUICK_ALPHAS, (LARGE,)) if quick else fits(DATA, ALPHAS, (LARGE,))
+
+
 def _is_full(steps: int, quick: bool) -> bool:
     return steps == (QUICK_STEPS if quick else STEPS)
 

@@ -9,7 +9,6 @@ from fewhot.reproduction.comparing import best, falls, more, rank_correlation
 from fewhot.reproduction.entry import Cell, Check, Entry, Reading
 from fewhot.reproduction.iclr2019.bounds import model_name
 from fewhot.reproduction.iclr2019.grid import (
-    ALPHAS,
     CHANGES,
     DATA,
     LABELS,
@@ -17,12 +16,12 @@ from fewhot.reproduction.iclr2019.grid import (
     OPEN_CHOICES,
     PAPER,
     PROBE_ALPHA,
-    QUICK_ALPHAS,
     QUICK_LABELS,
     QUICK_SIZES,
     SIZES,
     TITLES,
     VAE_ALPHA,
+    cells_by_alpha,
     datasets,
     fits,
     quick_fits,
@@ -130,10 +129,6 @@ def draw_figure_11(measured: Measurements) -> dict[str, Figure]:
     return {"accuracy-by-alpha": figure}
 
 
-def _figure_11_cells(quick: bool) -> Sequence[Cell]:
-    return quick_fits(DATA, QUICK_ALPHAS, (LARGE,)) if quick else fits(DATA, ALPHAS, (LARGE,))
-
-
 FIGURE_3 = Entry(
     id="iclr2019-fig3",
     title="Accuracy from 5,000 labels against latent size",
@@ -185,7 +180,7 @@ FIGURE_11 = Entry(
         "The alphas of the picture cannot be read; seven were taken.",
     ),
     changes=CHANGES,
-    cells=_figure_11_cells,
+    cells=cells_by_alpha,
     judge=judge_figure_11,
     draw=draw_figure_11,
 )

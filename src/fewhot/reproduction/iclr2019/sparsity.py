@@ -12,15 +12,14 @@ from fewhot.reproduction.comparing import more
 from fewhot.reproduction.entry import Cell, Check, Entry, Reading
 from fewhot.reproduction.iclr2019.bounds import FIGURE_2_ALPHAS, model_name
 from fewhot.reproduction.iclr2019.grid import (
-    ALPHAS,
     CHANGES,
     DATA,
     LARGE,
     OPEN_CHOICES,
     PAPER,
-    QUICK_ALPHAS,
     TITLES,
     VAE_ALPHA,
+    cells_by_alpha,
     datasets,
     fits,
     quick_fits,
@@ -159,10 +158,6 @@ def draw_figure_8(measured: Measurements) -> dict[str, Figure]:
     return {"sparsity": figure}
 
 
-def _figure_8_cells(quick: bool) -> Sequence[Cell]:
-    return quick_fits(DATA, QUICK_ALPHAS, (LARGE,)) if quick else fits(DATA, ALPHAS, (LARGE,))
-
-
 FIGURE_8 = Entry(
     id="iclr2019-fig8",
     title="Measured sparsity against the prior's on-rate",
@@ -187,7 +182,7 @@ FIGURE_8 = Entry(
         "The alphas of the picture cannot be read; seven were taken.",
     ),
     changes=CHANGES,
-    cells=_figure_8_cells,
+    cells=cells_by_alpha,
     judge=judge_figure_8,
     draw=draw_figure_8,
 )
