@@ -9,7 +9,6 @@ from fewhot.reproduction.comparing import more
 from fewhot.reproduction.entry import Cell, Check, Entry, Reading
 from fewhot.reproduction.iclr2019.bounds import model_name
 from fewhot.reproduction.iclr2019.grid import (
-    CHANGES,
     LARGE,
     OPEN_CHOICES,
     PAPER,
@@ -114,7 +113,6 @@ FIGURE_12 = Entry(
         "The mean distance of VSC samples to the nearest training image is above that of VAE samples by more than 2 SE."
     ),
     open_choices=CHOICES,
-    changes=CHANGES,
     cells=_figure_12_cells,
     judge=judge_figure_12,
     draw=draw_figure_12,
@@ -139,7 +137,6 @@ FIGURE_13 = Entry(
         f"at least {MOST:.0%} of cases."
     ),
     open_choices=CHOICES,
-    changes=CHANGES,
     cells=_figure_13_cells,
     judge=judge_figure_13,
     draw=draw_figure_13,

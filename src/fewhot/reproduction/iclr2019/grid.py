@@ -4,7 +4,7 @@ The full grid, three seeds each, on both datasets:
 
 - 20,000 steps, alpha 1, 0.5, 0.2, 0.01, at 8, 16, 32, 64, 128 and 200 units: 144 fits;
 - 20,000 steps, alpha 0.8, 0.1, 0.05, at 200 units: 18 fits;
-- 5,000 and 10,000 steps, alpha 1 and 0.2, at 8, 32 and 200 units: 72 short fits, the work of 27 long ones.
+- 5,000 and 10,000 steps, alpha 1, 0.5, 0.2, at 8 to 200 units: 216 short fits, the work of 81 long ones.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ PROBE_ALPHA = 0.01
 SAMPLING_ALPHA = 0.1
 ALPHAS = (0.01, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0)
 LABELS = (100, 1000, 5000)
+STEP_SIZE = 1e-3
+OTHER_STEP_SIZES = {("fashion_mnist", 8): 3e-3, ("fashion_mnist", 16): 3e-3, ("fashion_mnist", 32): 3e-3}
+"""Where another step size was better for the VAE on held-out training rows: benchmarks/iclr2019_step_size.py."""
+
 MEASURING_COST = 4000
 """What measuring takes, in steps."""
 
@@ -37,12 +41,11 @@ QUICK_LABELS = (100, 300)
 QUICK_SIZES = (8, 200)
 QUICK_ALPHAS = (0.01, 0.2, 1.0)
 
-CHANGES = ("One step size, 0.001, for all fits; the paper takes for each latent size the best for the VAE.",)
-"""What departs from the paper in every entry: a search over step sizes would multiply the fits."""
-
 OPEN_CHOICES = (
     "Batch size: not given; 100.",
-    "Step size of Adam: between 0.001 and 0.01, the values not printed; 0.001, constant.",
+    "Step size of Adam: for each latent size the best for the VAE between 0.001 and 0.01, the values not printed; the "
+    "best of 0.001, 0.003 and 0.01 on 10,000 rows held out of the training images, one seed, kept constant: 0.001, but "
+    "0.003 for Fashion-MNIST at 8 to 32 units.",
     "Course of the gate's sharpness c from 50 to 200: not given; linear over all steps.",
     "Hidden activation, initialisation and variance floor: not given; ReLU, torch's defaults with output biases at the "
     "data's moments, 1e-6. Bounds of a Gaussian with learned variance compare only at equal floor and scaling.",
@@ -50,6 +53,15 @@ OPEN_CHOICES = (
     "and the training objective beside it.",
     "Number of seeds: not given; three, and a gradient longer than five times its running mean is cut to that.",
 )
+
+
+def step_size(data: str, n_units: int) -> float:
+    """Return the step size of every model with this many units.
+
+    >>> step_size("mnist", 8), step_size("fashion_mnist", 8)
+    (0.001, 0.003)
+    """
+    return OTHER_STEP_SIZES.get((data, n_units), STEP_SIZE)
 
 
 def datasets(measured: Measurements) -> list[str]:
@@ -69,7 +81,7 @@ def fit(data: str, alpha: float, n_units: int, seed: int, *, steps: int = STEPS,
         "seed": seed,
         "hidden": 400,
         "batch_size": 100,
-        "learning_rate": 1e-3,
+        "learning_rate": step_size(data, n_units),
         **rows,
         "labels": list(_labels(alpha, n_units, steps, quick)),
         "measure": _measures(data, alpha, n_units, seed, steps, quick),

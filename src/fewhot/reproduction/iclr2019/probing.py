@@ -9,7 +9,6 @@ from fewhot.reproduction.comparing import best, falls, more, rank_correlation
 from fewhot.reproduction.entry import Cell, Check, Entry, Reading
 from fewhot.reproduction.iclr2019.bounds import model_name
 from fewhot.reproduction.iclr2019.grid import (
-    CHANGES,
     DATA,
     LABELS,
     LARGE,
@@ -149,7 +148,6 @@ FIGURE_3 = Entry(
         "for means and for samples; a stated change if for one of them."
     ),
     open_choices=PROBE_CHOICES,
-    changes=CHANGES,
     cells=_figure_3_cells,
     judge=judge_figure_3,
     draw=draw_figure_3,
@@ -179,7 +177,6 @@ FIGURE_11 = Entry(
         f"{', '.join(map(str, QUICK_LABELS))}).",
         "The alphas of the picture cannot be read; seven were taken.",
     ),
-    changes=CHANGES,
     cells=cells_by_alpha,
     judge=judge_figure_11,
     draw=draw_figure_11,

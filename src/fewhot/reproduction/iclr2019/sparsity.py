@@ -12,7 +12,6 @@ from fewhot.reproduction.comparing import more
 from fewhot.reproduction.entry import Cell, Check, Entry, Reading
 from fewhot.reproduction.iclr2019.bounds import FIGURE_2_ALPHAS, model_name
 from fewhot.reproduction.iclr2019.grid import (
-    CHANGES,
     DATA,
     LARGE,
     OPEN_CHOICES,
@@ -105,7 +104,6 @@ FIGURE_7 = Entry(
         f"reconstructions explain at least {EXPLAINED:.0%} of the variance at every alpha."
     ),
     open_choices=(*OPEN_CHOICES, "Latent size of the examples: not said; 200."),
-    changes=CHANGES,
     cells=_figure_7_cells,
     judge=judge_figure_7,
     draw=draw_figure_7,
@@ -181,7 +179,6 @@ FIGURE_8 = Entry(
         "'Aggregate posterior sparsity' is not defined; measured in two ways.",
         "The alphas of the picture cannot be read; seven were taken.",
     ),
-    changes=CHANGES,
     cells=cells_by_alpha,
     judge=judge_figure_8,
     draw=draw_figure_8,
