@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 import torch
 from rich.console import Console
+from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from torch import nn
 
 from fewhot import VAE, VSC, Callback, FewhotError
 from fewhot.core.errors import DivergedError, InvalidParameterError
-from fewhot.likelihoods import LaplaceLikelihood
+from fewhot.likelihoods import GaussianLikelihood, LaplaceLikelihood
 from fewhot.training import gate_shift, progress
 from tests.estimators.cases import BOTH, assert_one_sentence, grey_rows, one_of_four, same_weights, small, weights
 
@@ -399,3 +400,13 @@ def test_a_model_is_not_trained_further_under_other_arguments(verb: str, rows: n
     estimator.set_params(n_components=3, beta=2.0)
     with pytest.raises(InvalidParameterError, match="beta, n_components changed since the model was built"):
         getattr(estimator, verb)(rows)
+
+
+def test_constant_columns_in_raw_units_do_not_silence_the_code() -> None:
+    """A variance that started from theirs, almost 0, made the decoder ignore its code for good."""
+    X = load_digits().data.astype(np.float32)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    likelihood = GaussianLikelihood(64, standardise=False, floor=1e-4)
+    vae = VAE(64, hidden_layer_sizes=(100,), likelihood=likelihood, max_steps=1000, random_state=0).fit(X)
+    error = np.square(X - vae.inverse_transform(vae.transform(X))).sum()
+    assert 1 - error / np.square(X - X.mean(0)).sum() > 0.2

@@ -53,11 +53,14 @@ def test_without_standardising_fit_leaves_the_units_alone() -> None:
 
 @pytest.mark.parametrize("standardise", [True, False])
 @pytest.mark.parametrize("variance", ["per-row", "per-column"])
-def test_the_initial_standard_deviation_is_that_of_the_columns(standardise: bool, variance: str) -> None:
+def test_the_initial_standard_deviation_is_that_of_the_columns_and_at_least_that_of_the_decoder(
+    standardise: bool, variance: str
+) -> None:
     moments = moments_of(rows_for("gaussian", n_rows=30))
     likelihood = GaussianLikelihood(5, standardise=standardise, variance=variance)
     likelihood.fit(moments)
-    torch.testing.assert_close(likelihood(likelihood.output_bias(moments)[None]).params["scale"][0], moments.std)
+    wanted = moments.std if standardise else moments.std.clamp(min=1.0)
+    torch.testing.assert_close(likelihood(likelihood.output_bias(moments)[None]).params["scale"][0], wanted)
 
 
 def test_a_clipped_log_variance_still_learns() -> None:

@@ -93,12 +93,14 @@ class GaussianLikelihood(StandardisedLikelihood):
             self.log_variance.copy_(self._initial_log_variance(moments))
 
     def output_bias(self, moments: ColumnMoments) -> Tensor:
-        """Return means, then log variances, that reproduce the moments of the columns."""
+        """Return the means of the columns, then log variances no smaller than theirs."""
         mean = logit_of_means(moments) if self.sigmoid_mean else super().output_bias(moments)
         return torch.cat([mean, self._initial_log_variance(moments)]) if self.variance == "per-row" else mean
 
     def _initial_log_variance(self, moments: ColumnMoments) -> Tensor:
-        variance = torch.ones_like(moments.std) if self.standardise else moments.std.float().square()
+        # An untrained decoder's means spread by about 1. A column that varies less starts from that, not from its own
+        # variance: near-constant columns would pull so hard at first that the decoder learns to ignore its code.
+        variance = torch.ones_like(moments.std) if self.standardise else moments.std.float().square().clamp(min=1.0)
         return (variance - self.floor).clamp(min=1e-3 * self.floor).log().clamp(*LOG_VARIANCE_RANGE)
 
     def describe(self, spec: DataSpec) -> str:

@@ -81,7 +81,7 @@ def test_the_relaxed_bound_of_a_vae_is_its_bound(digits):
 
 
 def test_the_relaxed_bound_of_soft_gates_is_another_number(digits):
-    vsc = fitting.estimator(small(alpha=0.1, n_units=8, steps=50), 64).fit(digits.X)
+    vsc = fitting.estimator(small(alpha=0.1, n_units=8), 64).fit(digits.X)
     found = measuring.bounds(vsc, digits.X)
     assert found["bound_relaxed"] != pytest.approx(found["bound"], rel=1e-4)
 

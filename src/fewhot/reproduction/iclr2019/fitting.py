@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from fewhot.reproduction.cells import Measured, cell_function, dataset
 from fewhot.reproduction.iclr2019 import measuring
 from fewhot.reproduction.iclr2019.grid import VAE_ALPHA
 
-FLOOR = 1e-6
+FLOOR = math.exp(-9)
 TRAINING_ROWS = 10_000
 
 
@@ -49,7 +50,7 @@ def estimator(settings: Mapping[str, Any], n_columns: int) -> VAE | VSC:
     return VSC(recipe="iclr2019", alpha=settings["alpha"], **common)
 
 
-@cell_function("iclr2019-fit", version=1)
+@cell_function("iclr2019-fit", version=2)
 def fit_and_measure(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
     """Fit one model and measure it on the test rows."""
     train, test = (dataset(settings["data"], split, data_dir) for split in ("train", "test"))
