@@ -56,10 +56,14 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One way to read a published claim; ``change`` says how it departs from the paper, None if it does not."""
+    """One way to read a published claim.
+
+    ``change`` says how it departs from the paper, None if it does not; ``only`` names what it confines the claim to.
+    """
 
     change: str | None
     checks: Sequence[Check]
+    only: str = ""
 
     @property
     def holds(self) -> bool:

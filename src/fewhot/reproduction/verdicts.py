@@ -93,5 +93,6 @@ def _why_not(readings: Sequence[Reading]) -> str:
         return "The entry has no rule."
     nearest = min(readings, key=lambda reading: sum(not check.holds for check in reading.checks))
     failing = [f"{check.statement} ({check.numbers})" for check in nearest.checks if not check.holds]
-    under = "" if nearest.change is None else f" even so: {nearest.change}"
-    return f"Does not hold{under}: " + "; ".join(failing) + "."
+    confined = f" for {nearest.only} alone" if nearest.only else ""
+    total = len(nearest.checks)
+    return f"{total - len(failing)} of {total} checks hold{confined}. These do not: " + "; ".join(failing) + "."

@@ -72,20 +72,22 @@ def judge_figure_9(measured: Measurements) -> list[Reading]:
 def _stability_readings(measured: Measurements, limits: Sequence[int]) -> list[Reading]:
     places = [(data, steps) for data in DATA for steps in limits]
     return [
-        Reading(change, [check for place in places for check in stability_checks(measured, number, *place)])
-        for change, number in ((None, "bound"), (RELAXED, "bound_relaxed"))
+        Reading(change, [check for place in places for check in stability_checks(measured, number, *place)], only)
+        for change, number, only in ((None, "bound", ""), (RELAXED, "bound_relaxed", "relaxed bounds"))
     ]
 
 
 def draw_by_size(measured: Measurements) -> dict[str, Figure]:
-    """Draw the bound against latent size: a row a dataset, a column an iteration limit; exact, then relaxed."""
+    """Draw the bound against latent size for each dataset and iteration limit; exact, then relaxed."""
     from fewhot.reproduction.figures import curves, panels
 
     named = {"exact": "bound", "relaxed": "bound_relaxed"}
     figures = {}
     for gates, number in named.items():
         data, limits = datasets(measured), measured.levels("steps")
-        figure, axes = panels(len(data), len(limits))
+        one_limit = len(limits) == 1
+        figure, axes = panels(1, len(data)) if one_limit else panels(len(data), len(limits))
+        axes = axes.T if one_limit else axes
         for i, name in enumerate(data):
             for k, steps in enumerate(limits):
                 lines = {model_name(a): c for a, c in size_curves(measured, number, name, steps).items()}

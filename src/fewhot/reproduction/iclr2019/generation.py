@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fewhot.reproduction.comparing import more
 from fewhot.reproduction.entry import Cell, Check, Entry, Reading
 from fewhot.reproduction.iclr2019.bounds import model_name
@@ -79,15 +81,16 @@ def judge_figure_13(measured: Measurements) -> list[Reading]:
 
 
 def draw_figure_13(measured: Measurements) -> dict[str, Figure]:
-    """Draw images, and beside each the samples conditioned on its active units."""
+    """Draw images, each followed by samples conditioned on its active units."""
     from fewhot.reproduction.figures import image_grid, panels
 
     given, drawn = (measured.array(name, alpha=SAMPLING_ALPHA) for name in ("original", "conditional"))
     if given is None or drawn is None:
         return {}
-    figure, axes = panels(1, 2, width=3.6, height=4.2)
-    image_grid(axes[0, 0], given, 1, title="image")
-    image_grid(axes[0, 1], drawn, CONDITIONAL_COPIES, title=f"{model_name(SAMPLING_ALPHA)}, conditional")
+    figure, axes = panels(1, 1, width=5.0, height=3.8)
+    rows = np.concatenate([given[:, None], drawn.reshape(len(given), CONDITIONAL_COPIES, -1)], axis=1)
+    title = f"{model_name(SAMPLING_ALPHA)}: an image, then samples on its active units"
+    image_grid(axes[0, 0], rows.reshape(-1, given.shape[1]), 1 + CONDITIONAL_COPIES, title=title)
     return {"conditional": figure}
 
 

@@ -46,7 +46,10 @@ def by_kind(checks: Callable[[str], list[Check]]) -> list[Reading]:
     """Return readings of a claim that does not say which codes it is about: both kinds, then either alone."""
     found = {kind: checks(kind) for kind in KINDS}
     both = Reading(None, [check for kind in KINDS for check in found[kind]])
-    alone = [Reading(f"It holds for {words} and not for both kinds of code.", found[k]) for k, words in KINDS.items()]
+    alone = [
+        Reading(f"It holds for {words} and not for both kinds of code.", found[kind], words)
+        for kind, words in KINDS.items()
+    ]
     return [both, *alone]
 
 

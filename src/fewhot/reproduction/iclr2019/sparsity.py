@@ -122,7 +122,7 @@ def judge_figure_8(measured: Measurements) -> list[Reading]:
     }
     both = Reading(None, [check for checks in found.values() for check in checks])
     alone = [
-        Reading(f"It holds for the {words} and not under both definitions of sparsity.", found[number])
+        Reading(f"It holds for the {words} and not under both definitions of sparsity.", found[number], f"the {words}")
         for number, words in DEFINITIONS.items()
     ]
     return [both, *alone]
@@ -153,6 +153,7 @@ def draw_figure_8(measured: Measurements) -> dict[str, Figure]:
         lines = {words: measured.along(number, "alpha", data=name) for number, words in DEFINITIONS.items()}
         axes[0, i].plot([0, 1], [0, 1], color="#999999", linestyle="--", linewidth=1, label="perfect prior match")
         curves(axes[0, i], lines, title=TITLES[name], x="prior on-rate α", y="measured share of units on")
+        axes[0, i].legend(frameon=False, fontsize="x-small", loc="upper left")
     return {"sparsity": figure}
 
 
