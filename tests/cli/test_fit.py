@@ -182,3 +182,17 @@ def test_everything_but_json_goes_to_stderr(tmp_path: Path, table: Path) -> None
     assert result.exit_code == 0
     assert set(parsed(result)) == {"run", "report", "rows", "facts", "numbers", "alarms"}
     assert "step 30 of 30" in result.stderr
+
+
+def test_a_fit_says_what_it_fits_and_where(table: Path, tmp_path: Path) -> None:
+    told = done("fit", table, "--label", "kind", *SMALL, "--out", tmp_path / "run").stderr
+    assert "Fitting 40 rows of 3 columns on cpu." in told
+    assert "too few" not in told
+
+
+def test_very_few_rows_are_fitted_with_a_warning(tmp_path: Path) -> None:
+    np.savetxt(
+        tmp_path / "two.csv", np.random.default_rng(0).random((2, 3)), delimiter=",", header="a,b,c", comments=""
+    )
+    told = done("fit", tmp_path / "two.csv", *SMALL, "--out", tmp_path / "run").stderr
+    assert "2 rows are too few to learn from" in told

@@ -113,6 +113,14 @@ def test_the_demo_runs_twice_and_replaces_its_own_folder(tmp_path: Path, monkeyp
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["demo"]
 
 
+def test_a_demo_that_cannot_run_leaves_the_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done("demo", *QUICK)
+    weights = (tmp_path / "runs" / "demo" / "model.safetensors").read_bytes()
+    assert "max_steps is -1" in refused("demo", "--max-steps", "-1")
+    assert (tmp_path / "runs" / "demo" / "model.safetensors").read_bytes() == weights
+
+
 @pytest.mark.parametrize("content", [{"thesis.tex": "precious"}, {"fit.yaml": "data: digits\nmodel: vsc\nseed: 0\n"}])
 def test_the_demo_goes_beside_what_it_did_not_make(tmp_path: Path, content: dict[str, str]) -> None:
     out = tmp_path / "demo"

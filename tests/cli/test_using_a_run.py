@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import fewhot as fh
 from fewhot.data import load_dataset, read_file
 
-from .commands import done, parsed, refused
+from .commands import SMALL, done, parsed, refused
 
 
 @pytest.mark.parametrize("ending", [".npz", ".npy", ".csv", ".mtx"])
@@ -69,6 +69,14 @@ def test_a_ceiling_on_active_units_holds(fitted: Path, tmp_path: Path) -> None:
     done("encode", fitted, "digits", "--max-active", "1", "--out", tmp_path / "codes.npz")
     most = np.diff(sp.load_npz(fitted / "codes.npz").indptr).max()
     assert np.diff(sp.load_npz(tmp_path / "codes.npz").indptr).max() == 1 < most
+
+
+def test_the_file_that_is_read_is_never_the_one_written(fitted: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, load_dataset("digits", split="test").X)
+    before = path.read_bytes()
+    assert "is the file to read" in refused("encode", fitted, path, "--out", path, "--force")
+    assert path.read_bytes() == before
 
 
 def test_a_file_is_not_replaced_unasked(fitted: Path, tmp_path: Path) -> None:
@@ -141,6 +149,40 @@ def test_an_evaluation_is_a_table_for_people(fitted: Path) -> None:
     shown = done("evaluate", fitted, "digits", "--split", "validation").stdout
     assert "what it means" in shown
     assert "the evidence lower bound with exact gates" in shown
+
+
+def test_an_evaluation_on_the_rows_of_the_fit_says_so(fitted: Path) -> None:
+    assert "the ones it was fitted on" in done("evaluate", fitted, "digits", "--split", "train").stdout
+    assert "fitted on" not in done("evaluate", fitted, "digits").stdout
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a second run on the digits, with fewer active units."""
+    folder = tmp_path_factory.mktemp("runs") / "other"
+    done("fit", "digits", *SMALL, "--l0", "1", "--quiet", "--out", folder)
+    return folder
+
+
+def test_runs_stand_side_by_side_with_the_difference_row_by_row(fitted: Path, other: Path) -> None:
+    told = parsed(done("evaluate", fitted, "digits", "--against", other, "--json"))
+    X = load_dataset("digits", split="test").X
+    one, two = (fh.load(folder, device="cpu").score_samples(X) for folder in (fitted, other))
+    (apart,) = told["bound_against_first"]
+    assert [run["run"] for run in told["runs"]] == [str(fitted), str(other)]
+    assert (apart["mean"], apart["se"]) == pytest.approx(
+        ((two - one).mean(), (two - one).std(ddof=1) / len(X) ** 0.5), rel=1e-3
+    )
+    shown = done("evaluate", fitted, "digits", "--against", other).stdout
+    assert "nats a row" in shown
+    assert apart["sentence"] in shown
+
+
+def test_bounds_of_other_likelihoods_are_not_subtracted(fitted: Path, tmp_path: Path) -> None:
+    done("fit", "digits", *SMALL, "--likelihood", "gaussian", "--quiet", "--out", tmp_path / "gaussian")
+    told = parsed(done("evaluate", fitted, "digits", "--against", tmp_path / "gaussian", "--json"))
+    assert told["bound_against_first"][0]["mean"] is None
+    assert "do not compare" in told["bound_against_first"][0]["sentence"]
 
 
 def test_a_probe_learns_from_the_rows_of_the_fit(fitted: Path) -> None:

@@ -139,6 +139,15 @@ def test_the_environment_comes_after_data_dir_and_before_the_cache(
     assert describe("remote").folder == cache / "remote"
 
 
+def test_an_environment_that_names_no_folder_is_refused_before_a_download(
+    remote: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FEWHOT_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(DataError, match=r"^\$FEWHOT_DATA is .*nowhere', which is no folder; .* or unset it\.$"):
+        load_dataset("remote")
+    assert not remote.requests
+
+
 def test_a_data_dir_without_the_file_falls_through(remote: Server, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     assert len(load_dataset("remote", data_dir=tmp_path / "mine")) == N_TRAIN

@@ -313,7 +313,7 @@ def test_parts_that_are_no_mapping_are_refused(saved: Path) -> None:
 
 
 def test_loading_a_file_is_refused(saved: Path) -> None:
-    with pytest.raises(RunFolderError, match=r"config\.json is a file; give the folder") as error:
+    with pytest.raises(RunFolderError, match=r"config\.json is a file; give a folder") as error:
         fh.load(saved / "config.json")
     assert isinstance(error.value, FewhotError)
 

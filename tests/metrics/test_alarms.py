@@ -66,6 +66,17 @@ def test_the_same_units_for_every_row_select_dimensions(alarms_of: Any) -> None:
     assert {"dead_units", "always_on_units", "asked_number"} <= set(names(found))
 
 
+def test_a_miss_within_the_noise_of_the_rows_is_no_alarm() -> None:
+    facts = {"gated": True, "n_units": 8, "asked": 4.0}
+
+    def found(se: float) -> list[str]:
+        active = Number(name="active", value=4.6, se=se, verdict="fair")
+        return names(alarms(Summary(numbers=[active], facts=facts)))
+
+    assert "asked_number" in found(0.1)
+    assert "asked_number" not in found(0.4)
+
+
 def test_the_number_asked_for_is_named_when_missed(alarms_of: Any) -> None:
     sentence = next(alarm.sentence for alarm in alarms_of([9.0] * 3 + [-9.0] * 5) if alarm.name == "asked_number")
     assert "1.5 active units a row were asked for and 3 are on" in sentence

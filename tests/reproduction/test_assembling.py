@@ -73,6 +73,8 @@ def test_a_quick_result_lies_apart_and_decides_nothing(bench: Bench, places):
     assert (result["verdict"], result["command"]) == ("undecided", "fewhot reproduce a --quick")
     assert not (places["out"] / "a" / "result.json").exists()
     assert not (places["out"] / "README.md").exists()
+    (line,) = list_table(places["out"])
+    assert (line["verdict"], line["why"]) == ("", result["why"])
 
 
 def test_a_decided_result_is_not_replaced_by_an_undecided_one(bench: Bench, places, tmp_path, caplog):

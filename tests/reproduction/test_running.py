@@ -160,6 +160,21 @@ def test_data_that_cannot_be_read_fail_their_cells_and_no_others(bench: Bench, p
     assert asked == ["photos"] * 2  # once to compute, once to assemble
 
 
+def test_data_that_cannot_be_read_are_told_once(bench: Bench, places, monkeypatch):
+    def unreadable(name, data_dir):
+        raise OSError("no such file")
+
+    monkeypatch.setattr("fewhot.reproduction.running.digest_of", unreadable)
+    with_data = [Cell(kind="fake", settings={"x": x, "seed": 0}, data="photos") for x in (7, 8)]
+    bench.add("a", range(1), cells=lambda quick: [*with_data, fake_cell(1)])
+    events: list[Event] = []
+    run(["a"], **places, progress=events.append, write_results=False)
+    assert [(event.outcome, event.label) for event in events if event.outcome == "failed"] == [
+        ("failed", "2 cells on photos")
+    ]
+    assert (events[-1].outcome, events[-1].done, events[-1].total) == ("done", 3, 3)
+
+
 def test_nothing_but_unreadable_data_is_not_runnable(bench: Bench, places, monkeypatch):
     def unreadable(name, data_dir):
         raise OSError("no such file")

@@ -40,6 +40,7 @@ def demo(
 
     arguments = {"n_components": UNITS, "l0": float(ACTIVE), "max_steps": max_steps, "device": device}
     config = FitConfig(data="digits", model="vsc", seed=0, arguments=arguments)
+    config.estimator(verbose=0, callbacks=[])._check_parameters()
     rows = rows_for(config)
     folder = _folder(out, config)
     note(

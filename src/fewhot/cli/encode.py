@@ -45,7 +45,7 @@ def encode(
     from fewhot.data import write_matrix
 
     one_of("--what", what, KINDS)
-    target = free_file(out, force=force)
+    target = free_file(out, force=force, source=data)
     estimator = load_run(run, device)
     changes = {"refine_steps": refine_steps, "max_active": max_active}
     _change(estimator, {name: value for name, value in changes.items() if value is not None})

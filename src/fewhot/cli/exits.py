@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -25,6 +26,20 @@ from fewhot.core.errors import (
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 DEBUG = "--debug"
+
+_FLAGS = {
+    **{name: f"--{name}" for name in ("label", "split", "device", "density", "l0", "alpha", "likelihood", "recipe")},
+    "observation": "--observation",
+    "data_dir": "--data-dir",
+    "n_components": "--n-components",
+    "max_steps": "--max-steps",
+    "max_epochs": "--max-epochs",
+    "batch_size": "--batch-size",
+    "learning_rate": "--learning-rate",
+    "random_state": "--seed",
+}
+"""Arguments that have a flag of their own; the others are given with --set."""
+_ARGUMENT = re.compile(rf"\b({'|'.join(_FLAGS)})=('[^']*'|[\w.]*\w|)")
 
 _REFUSALS = (
     InvalidInputError,
@@ -75,7 +90,7 @@ def verdict_on(error: Exception) -> tuple[str, int]:
     """
     if isinstance(error, FewhotError):
         refused = isinstance(error, _REFUSALS) and not isinstance(error, DownloadError)
-        return _one_line(str(error)), BAD_INPUT if refused else FAILED
+        return in_flags(_one_line(str(error))), BAD_INPUT if refused else FAILED
     if hasattr(error, "format_message"):  # the parser's own complaints, whichever click it is built on
         return _usage(error), getattr(error, "exit_code", BAD_INPUT)
     if type(error).__name__ == "Abort":
@@ -86,6 +101,15 @@ def verdict_on(error: Exception) -> tuple[str, int]:
         return _one_line(f"{error.strerror or error}: {error.filename or 'a file or a connection'}."), FAILED
     what = _one_line(f"{type(error).__name__}: {error}")
     return f"An unexpected error ({what}); {DEBUG} shows where it comes from.", FAILED
+
+
+def in_flags(sentence: str) -> str:
+    """Return a sentence of the library with arguments spelt as on the command line.
+
+    >>> in_flags("This machine has no GPU; use device='cpu', or name the column by label=.")
+    'This machine has no GPU; use --device cpu, or name the column by --label.'
+    """
+    return _ARGUMENT.sub(lambda found: f"{_FLAGS[found[1]]} {found[2].strip(chr(39))}".rstrip(), sentence)
 
 
 def _usage(error: Any) -> str:

@@ -12,6 +12,8 @@ from fewhot.cli.rows import Source, n_columns, source_of
 from fewhot.cli.runs import DATA, Judgement, RunRows, finish, read_rows
 from fewhot.core.errors import InvalidParameterError, RunFolderError
 
+FEW_ROWS = 20
+
 
 def fresh_folder(out: str | None) -> Path:
     """Return the folder of a new run; one that holds anything is refused."""
@@ -63,7 +65,9 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
     if rows is None:
         rows = read_rows(folder, config.data_dir) if resume else rows_for(config)
     run = RunFolder(folder, checkpoint_seconds=config.checkpoint_seconds, resume="auto" if resume else False)
-    estimator = config.estimator(verbose=0 if quiet else 1, callbacks=[run, _opening(folder, config, rows)])
+    estimator = config.estimator(
+        verbose=0 if quiet else 1, callbacks=[run, _opening(folder, config, rows, quiet=quiet)]
+    )
     try:
         estimator.fit(rows.train.X)
         if not quiet:
@@ -76,13 +80,25 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _opening(folder: Path, config: FitConfig, rows: RunRows) -> Any:
-    """Return a callback that writes what the run is once its folder is taken, the configuration last."""
+def _announce(rows: RunRows, device: str) -> None:
+    """Say what is fitted where, and what to expect of very few rows."""
+    from fewhot.core.devices import resolve_device
+
+    n_rows = len(rows.train)
+    note(f"Fitting {n_rows:,} rows of {n_columns(rows.train):,} columns on {resolve_device(device)}.")
+    if n_rows < FEW_ROWS:
+        note(f"warning: {n_rows} rows are too few to learn from; the numbers of this run will mean little.")
+
+
+def _opening(folder: Path, config: FitConfig, rows: RunRows, *, quiet: bool) -> Any:
+    """Return a callback that says and writes what the run is once its folder is taken, the configuration last."""
     from fewhot.core.files import write_json
     from fewhot.training import Callback
 
     class Opening(Callback):
         def on_start(self, max_steps: int) -> None:
+            if not quiet:
+                _announce(rows, config.arguments.get("device", "auto"))
             if (folder / FILE).exists():
                 return
             write_json(folder / DATA, rows.to_dict())

@@ -70,6 +70,10 @@ def _list(lines: Sequence[Mapping[str, object]], *, as_json: bool) -> None:
         return
     say_table(
         ["entry", "verdict", "what it is"],
-        [[str(line["id"]), str(line["verdict"] or "not run"), str(line["title"])] for line in lines],
+        [[str(line["id"]), str(line["verdict"] or _unjudged(line)), str(line["title"])] for line in lines],
     )
     say("Run one: fewhot reproduce ID (add --quick to see it work within minutes).")
+
+
+def _unjudged(line: Mapping[str, object]) -> str:
+    return "only run with --quick" if line["why"] else "not run"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fewhot.cli.console import note, say_table
+from fewhot.cli.exits import in_flags
 
 if TYPE_CHECKING:
     from fewhot.metrics import Alarm, Number, Summary
@@ -17,10 +18,15 @@ _WORDS = {"error": "serious"}  # the fit itself went well
 def show_numbers(summary: Summary, alarms: Sequence[Alarm], title: str, *, only: Sequence[str] | None = None) -> None:
     """Print the numbers with what each means, then what to worry about; ``only`` names those to print."""
     chosen = [number for number in summary.numbers if only is None or number.name in only]
-    rows = [[number.name, _value(number), number.unit, number.meaning, number.verdict] for number in chosen]
+    rows = [[number.name, shown(number), number.unit, number.meaning, number.verdict] for number in chosen]
     say_table(["number", "value ± error", "unit", "what it means", "verdict"], rows, title=title)
     for alarm in alarms:
-        note(f"{_WORDS.get(alarm.severity, alarm.severity)}: {alarm.sentence}")
+        note(told(alarm))
+
+
+def told(alarm: Alarm) -> str:
+    """Return an alarm in one line."""
+    return f"{_WORDS.get(alarm.severity, alarm.severity)}: {in_flags(alarm.sentence)}"
 
 
 def as_json(summary: Summary, alarms: Sequence[Alarm]) -> dict[str, Any]:
@@ -29,7 +35,8 @@ def as_json(summary: Summary, alarms: Sequence[Alarm]) -> dict[str, Any]:
     return {**summary.to_dict(), "alarms": told}
 
 
-def _value(number: Number) -> str:
+def shown(number: Number) -> str:
+    """Return a value with its error."""
     if not math.isfinite(number.value):
         return "not defined"
     error = f" ± {number.se:.2g}" if number.se else ""

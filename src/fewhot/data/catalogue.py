@@ -337,6 +337,11 @@ def _obtain(
             f"{path} is not the published file (SHA-256 {content_sha256(path)[:12] or 'none: damaged'} instead of "
             f"{file.sha256[:12]}); replace it, or remove it to have it fetched."
         )
+    named = os.environ.get("FEWHOT_DATA")
+    if named and not Path(named).expanduser().is_dir():
+        raise DataError(
+            f"$FEWHOT_DATA is {named!r}, which is no folder; name the folder that holds {name}/, or unset it."
+        )
     if not download or not entry.addresses:
         looked = ", ".join(str(folder / name) for folder in _folders(data_dir))
         advice = "allow the download" if entry.addresses else "get it by hand, for it has no public address"

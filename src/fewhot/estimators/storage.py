@@ -152,21 +152,21 @@ def _decode_parameters(encoded: dict[str, Any], parts: UserParts | None) -> dict
 
 def _read_config(folder: Path) -> dict[str, Any]:
     if os.path.isfile(folder):
-        raise RunFolderError(f"{folder} is a file; give the folder that save() was given.")
+        raise RunFolderError(f"{folder} is a file; give a folder that save or fewhot fit wrote.")
     if not os.path.isdir(folder):
-        raise RunFolderError(f"There is no folder {folder}; give the path that save() was given.")
+        raise RunFolderError(f"There is no folder {folder}; give a folder that save or fewhot fit wrote.")
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise RunFolderError(
-            f"{folder} is not a run folder: it has no {CONFIG}; give the path that save() was given."
+            f"{folder} is not a run folder: it has no {CONFIG}; give a folder that save or fewhot fit wrote."
         ) from error
     except (OSError, ValueError) as error:
         raise RunFolderError(f"{folder / CONFIG} cannot be read ({error}); save the run again.") from error
     if not isinstance(config, dict) or config.get("format") != CONFIG_FORMAT:
         raise RunFolderError(
-            f"{folder} is not a run folder of this library: its {CONFIG} is something else; give the path that save() "
-            f"was given."
+            f"{folder} is not a run folder of this library: its {CONFIG} is something else; give a folder that save or "
+            f"fewhot fit wrote."
         )
     found = config.get("format_version")
     if type(found) is not int or found < 1:

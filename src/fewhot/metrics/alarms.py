@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from fewhot.metrics.summary import Summary
+from fewhot.metrics.summary import Number, Summary
 from fewhot.metrics.verdicts import ALL_OPEN, ALL_SHUT
 
 
@@ -126,7 +126,8 @@ def _units(summary: Summary, n_units: int) -> Iterator[Alarm]:
 
 
 def _dial(summary: Summary) -> Iterator[Alarm]:
-    if summary.verdict("active") in ("fair", "poor"):
+    active = summary.get("active")
+    if active is not None and active.verdict in ("fair", "poor") and _is_off(active, summary.facts["asked"]):
         yield Alarm(
             name="asked_number",
             severity="warning",
@@ -140,6 +141,11 @@ def _dial(summary: Summary) -> Iterator[Alarm]:
             sentence=f"P(active) sums to {summary.value('expected_active'):.3g} units a row where "
             f"{summary.value('active'):.3g} are on, so much of a sampled code is noise; prefer map codes.",
         )
+
+
+def _is_off(number: Number, asked: float) -> bool:
+    """Say whether a number differs from what was asked by more than the rows' own noise."""
+    return abs(number.value - asked) > 2 * (number.se or 0.0)
 
 
 def _bounds(summary: Summary) -> Iterator[Alarm]:

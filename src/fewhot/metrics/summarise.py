@@ -162,7 +162,7 @@ def _sparsity(estimator: Any, X: Any, gated: bool) -> list[Number]:
         if codes.shape[1] < 2:
             continue
         found = average_hoyer(codes)
-        left_out = f"; {found.skipped} empty rows left out" if found.skipped else ""
+        left_out = f"; rows without an active unit left out: {found.skipped}" if found.skipped else ""
         meaning = f"how uneven {kind} codes are, from 0 (all units alike) to 1 (one unit){left_out}"
         judged = found.mean if gated and kind != "mean" else None
         numbers.append(_of(f"hoyer_{kind}", found, "", meaning, judged, rule="hoyer"))
@@ -184,8 +184,13 @@ def _calibration(estimator: Any) -> list[Number]:
 
 def _draws_like_data(estimator: Any) -> bool:
     """Say whether rows drawn from the model are of the kind it was fitted on."""
-    observation = OBSERVATIONS.name_of(estimator.module_.observation.__class__)
-    return not grey_levels(estimator) and observation != "unit-norm"
+    return not grey_levels(estimator) and observation_of(estimator) != "unit-norm"
+
+
+def observation_of(estimator: Any) -> str:
+    """Return what is done to rows before they are scored, by name."""
+    kind = estimator.module_.observation.__class__
+    return OBSERVATIONS.name_of(kind) or kind.__name__
 
 
 def grey_levels(estimator: Any) -> bool:
@@ -240,6 +245,7 @@ def _facts(estimator: Any, codes: Any) -> dict[str, Any]:
         "asked": asked_units(estimator),
         "likelihood": str(estimator.likelihood_),
         "likelihood_says": str(module.decoder.head.describe(spec)),
+        "observation": observation_of(estimator),
         "grey_levels": grey_levels(estimator),
         "steps": int(estimator.n_iter_),
     }

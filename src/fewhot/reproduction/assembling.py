@@ -47,14 +47,17 @@ def assemble(
 
 
 def list_table(out: Path = RESULTS) -> list[dict[str, str]]:
-    """Return id, title, source, verdict and why of every entry; an empty verdict where there is no result."""
-    return [_table_line(entry, read_result(Path(out) / entry.id)) for entry in entries().values()]
+    """Return id, title, source, verdict and why of every entry; an empty verdict where there is no full-size result."""
+    return [_table_line(entry, Path(out) / entry.id) for entry in entries().values()]
 
 
-def _table_line(entry: Entry, result: dict[str, Any] | None) -> dict[str, str]:
+def _table_line(entry: Entry, folder: Path) -> dict[str, str]:
     verdict, why = ("", "") if entry.missing is None else (NOT_RUNNABLE, entry.missing)
+    result = read_result(folder)
     if result is not None:
         verdict, why = result["verdict"], result["why"]
+    elif (quick := read_result(folder / "quick")) is not None:
+        why = quick["why"]
     return {"id": entry.id, "title": entry.title, "source": entry.source, "verdict": verdict, "why": why}
 
 

@@ -123,7 +123,13 @@ def compute(
     kept, total = len(cells) - len(todo), len(cells)
     if kept:
         progress(Event(outcome="kept", done=kept, total=total, label=f"{kept} cells"))
-    work = _Worker(cache, data_dir, commit, identities.errors)
+    work = _Worker(cache, data_dir, commit)
+    for name, error in identities.errors.items():
+        without = [(cell, facts) for cell, facts in todo if cell.data == name]
+        todo = [(cell, facts) for cell, facts in todo if cell.data != name]
+        kept += len(without)
+        work.give_up(without, error)
+        progress(Event(outcome="failed", done=kept, total=total, label=f"{len(without)} cells on {name}", error=error))
     for i, (cell, facts) in enumerate(todo):
         spent = time.monotonic() - began
         if limit_seconds is not None and spent + work.guess(cell) > limit_seconds:
@@ -149,13 +155,10 @@ def compute(
 class _Worker:
     """Computes cells one by one and keeps an eye on the time they take."""
 
-    def __init__(
-        self, cache: CellCache, data_dir: Path | None, commit: str | None, without_data: dict[str, str]
-    ) -> None:
+    def __init__(self, cache: CellCache, data_dir: Path | None, commit: str | None) -> None:
         self.cache = cache
         self.data_dir = data_dir
-        self.commit = commit
-        self.without_data = without_data
+        self.facts = {"commit": commit_of(commit), **machine()}
         self.computed = 0
         self.failed: list[tuple[str, str]] = []
         self._seconds = self._cost = 0.0
@@ -163,27 +166,29 @@ class _Worker:
     def __call__(self, cell: Cell, known: dict[str, Any]) -> tuple[float, str | None]:
         """Compute a cell; return the seconds it took and why it failed, if it did."""
         began = time.monotonic()
-        facts = {"commit": commit_of(self.commit), **machine()}
-        error = self.without_data.get(cell.data or "")
-        if error is None:
-            error = self._try(cell, known, facts)
+        error = self._try(cell, known)
         seconds = time.monotonic() - began
         if error is None:
             self.computed += 1
             self._seconds += seconds
             self._cost += cell.cost
         else:
-            self.failed.append((cell.label, error))
-            self.cache.keep_failure(known, error, facts)
+            self.give_up([(cell, known)], error)
         return seconds, error
 
-    def _try(self, cell: Cell, known: dict[str, Any], facts: dict[str, Any]) -> str | None:
+    def give_up(self, cells: Sequence[tuple[Cell, dict[str, Any]]], error: str) -> None:
+        """Keep why cells were not computed."""
+        for cell, known in cells:
+            self.failed.append((cell.label, error))
+            self.cache.keep_failure(known, error, self.facts)
+
+    def _try(self, cell: Cell, known: dict[str, Any]) -> str | None:
         began = time.monotonic()
         try:
             measured = function_of(cell.kind).work(cell.settings, self.data_dir)
         except Exception as problem:  # whatever one cell meets, the others go on
             return f"{type(problem).__name__}: {problem}"
-        self.cache.keep(known, measured, {"seconds": time.monotonic() - began, **facts})
+        self.cache.keep(known, measured, {"seconds": time.monotonic() - began, **self.facts})
         return None
 
     def guess(self, cell: Cell) -> float:

@@ -108,8 +108,7 @@ def refuse_text(path: str | Path, column: str, example: object) -> NoReturn:
     """Refuse a column of text, by name."""
     raise DataError(
         f"{column[:1].upper()}{column[1:]} of {path} holds text ({shortened_value(example)}), and models read numbers; "
-        f"drop the column, turn it into numbers, or name it as the label column if it is one (label=, --label on the "
-        f"command line)."
+        f"drop the column, turn it into numbers, or name it as the label column if it is one, by label=."
     )
 
 
