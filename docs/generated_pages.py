@@ -14,9 +14,10 @@ from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS, Registry
 from fewhot.estimators.base import LatentEstimator
 from fewhot.metrics import RULES
-from fewhot.reproduction import entries
+from fewhot.reproduction import entries, list_table
 
 FOLDER = "generated"
+RESULTS = Path(__file__).parents[1] / "results"
 
 
 def write_pages(reference: Path) -> None:
@@ -84,14 +85,17 @@ def rules() -> str:
 
 
 def reproductions() -> str:
-    """Return every reproduction with the published claim and the rule; a page includes it."""
-    return "\n".join(_entry(name, entry) for name, entry in entries().items())
+    """Return every reproduction with the published claim, the rule, the verdict and its figures; a page includes it."""
+    lines = {line["id"]: line for line in list_table(RESULTS)}
+    return "\n".join(_entry(name, entry, lines[name]) for name, entry in entries().items())
 
 
-def _entry(name: str, entry: Any) -> str:
-    told = {"Source": entry.source, "Published": entry.published, "Rule": entry.rule, "Missing": entry.missing}
-    lines = [f"- *{head}.* {_cell(text)}" for head, text in told.items() if text]
-    return "\n".join([f"### {name}", "", f"{_cell(entry.title)}.", "", *lines, ""])
+def _entry(name: str, entry: Any, line: Mapping[str, str]) -> str:
+    verdict = f"**{line['verdict']}**. {line['why']}" if line["verdict"] else "not run"
+    told = {"Source": entry.source, "Published": entry.published, "Rule": entry.rule, "Verdict": verdict}
+    lines = [f"- *{head}.* {_cell(text)}" for head, text in told.items()]
+    pictures = [f"![{path.stem}](../../results/{name}/{path.name})" for path in sorted((RESULTS / name).glob("*.png"))]
+    return "\n".join([f"### {name}", "", f"{_cell(entry.title)}.", "", *lines, "", *pictures, ""])
 
 
 _VALUES: Mapping[type, str] = {int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "PATH"}
