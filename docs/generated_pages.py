@@ -24,12 +24,16 @@ def write_pages(reference: Path) -> None:
     """Write every generated page under ``reference``."""
     folder = reference / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
+    wanted = {f"{name.lower()}.md" for name in ESTIMATORS} | {"parts.md"}
+    for stale in (path for path in folder.glob("*.md") if path.name not in wanted):
+        stale.unlink()
     for name in ESTIMATORS:
         _write(folder / f"{name.lower()}.md", model_page(name))
     _write(folder / "parts.md", parts_page())
     _write(folder / "commands.inc", commands())
     _write(folder / "rules.inc", rules())
     _write(folder / "entries.inc", reproductions())
+    _write(folder / "verdicts.inc", verdicts())
 
 
 def model_page(name: str) -> str:
@@ -88,6 +92,15 @@ def reproductions() -> str:
     """Return every reproduction with the published claim, the rule, the verdict and its figures; a page includes it."""
     lines = {line["id"]: line for line in list_table(RESULTS)}
     return "\n".join(_entry(name, entry, lines[name]) for name, entry in entries().items())
+
+
+def verdicts() -> str:
+    """Return one line an entry; a page includes it."""
+    rows = [
+        (f"[`{line['id']}`](#{line['id']})", line["title"], f"**{line['verdict'] or 'not run'}**")
+        for line in list_table(RESULTS)
+    ]
+    return _table(("entry", "what it is", "verdict"), rows) + "\n"
 
 
 def _entry(name: str, entry: Any, line: Mapping[str, str]) -> str:

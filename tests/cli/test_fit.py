@@ -196,3 +196,12 @@ def test_very_few_rows_are_fitted_with_a_warning(tmp_path: Path) -> None:
     )
     told = done("fit", tmp_path / "two.csv", *SMALL, "--out", tmp_path / "run").stderr
     assert "2 rows are too few to learn from" in told
+
+
+def test_a_table_too_small_to_be_split_is_refused_before_the_fit(tmp_path: Path) -> None:
+    np.savetxt(
+        tmp_path / "two.csv", np.random.default_rng(0).random((2, 3)), delimiter=",", header="a,b,c", comments=""
+    )
+    said = refused("fit", tmp_path / "two.csv", "--split", "train", *SMALL, "--out", tmp_path / "run")
+    assert "too small to be split" in said
+    assert not (tmp_path / "run").exists()

@@ -154,6 +154,7 @@ def test_an_evaluation_is_a_table_for_people(fitted: Path) -> None:
 def test_an_evaluation_on_the_rows_of_the_fit_says_so(fitted: Path) -> None:
     assert "the ones it was fitted on" in done("evaluate", fitted, "digits", "--split", "train").stdout
     assert "fitted on" not in done("evaluate", fitted, "digits").stdout
+    assert "some of which it was fitted on" in done("evaluate", fitted, "digits", "--split", "validation").stdout
 
 
 @pytest.fixture(scope="module")
@@ -176,6 +177,16 @@ def test_runs_stand_side_by_side_with_the_difference_row_by_row(fitted: Path, ot
     shown = done("evaluate", fitted, "digits", "--against", other).stdout
     assert "nats a row" in shown
     assert apart["sentence"] in shown
+
+
+def test_a_run_is_not_compared_with_itself(fitted: Path) -> None:
+    again = fitted / ".." / fitted.name
+    assert "would be compared with itself" in refused("evaluate", fitted, "digits", "--against", again)
+
+
+def test_a_run_of_other_columns_is_named(fitted: Path, tmp_path: Path) -> None:
+    table = _table(tmp_path / "abc.csv", "a,b,c", [0, 1, 2])
+    assert f"{fitted} was fitted on 64" in refused("evaluate", fitted, table)
 
 
 def test_bounds_of_other_likelihoods_are_not_subtracted(fitted: Path, tmp_path: Path) -> None:

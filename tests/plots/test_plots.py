@@ -120,7 +120,7 @@ def test_curves_draws_every_bound() -> None:
     assert lines == {
         "exact, held-out rows": [-9, -8, -7],
         "as trained, training rows": [-8, -7, -6],
-        "training objective": [-7, -6, -5],
+        "what training maximised": [-7, -6, -5],
     }
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fewhot.reproduction import assemble, list_table, run
+from fewhot.reproduction import Cell, assemble, list_table, run
 from fewhot.reproduction.progress import silent
 from tests.reproduction.conftest import Bench
 
@@ -85,6 +85,30 @@ def test_a_decided_result_is_not_replaced_by_an_undecided_one(bench: Bench, plac
     assert verdicts["a"].verdict == "undecided"
     assert (places["out"] / "a" / "result.json").read_bytes() == before
     assert "keeps its earlier result" in caplog.text
+
+
+def test_a_result_is_not_replaced_by_one_of_fewer_cells(bench: Bench, places, tmp_path):
+    bench.add("a", range(3))
+    bench.failing = {1}
+    run(["a"], **places, progress=silent)
+    before = json.loads((places["out"] / "a" / "result.json").read_text())
+    assert (before["verdict"], before["cells"]["done"]) == ("undecided", 6)
+    assemble(["a"], out=places["out"], cache=tmp_path / "empty")
+    assert json.loads((places["out"] / "a" / "result.json").read_text()) == before
+
+
+def test_unreadable_data_replace_no_result(bench: Bench, places, monkeypatch):
+    def unreadable(name, data_dir):
+        raise OSError("no such file")
+
+    bench.add("a", range(1), cells=lambda quick: [Cell(kind="fake", settings={"x": 1, "seed": 0}, data="photos")])
+    monkeypatch.setattr("fewhot.reproduction.running.digest_of", lambda name, data_dir: "0" * 64)
+    run(["a"], **places, progress=silent)
+    before = (places["out"] / "a" / "result.json").read_text()
+    assert json.loads(before)["verdict"] == "reproduced"
+    monkeypatch.setattr("fewhot.reproduction.running.digest_of", unreadable)
+    assert run(["a"], **places, progress=silent).kept == 0
+    assert (places["out"] / "a" / "result.json").read_text() == before
 
 
 def test_failed_cells_are_told_in_the_result(bench: Bench, places):

@@ -175,6 +175,13 @@ def test_data_that_cannot_be_read_are_told_once(bench: Bench, places, monkeypatc
     assert (events[-1].outcome, events[-1].done, events[-1].total) == ("done", 3, 3)
 
 
+def test_a_data_dir_that_is_no_folder_is_refused(bench: Bench, places, tmp_path):
+    bench.add("a", range(1))
+    with pytest.raises(InvalidParameterError, match="nowhere', which is no folder"):
+        run(["a"], **places, data_dir=tmp_path / "nowhere", progress=silent)
+    assert not bench.computed
+
+
 def test_nothing_but_unreadable_data_is_not_runnable(bench: Bench, places, monkeypatch):
     def unreadable(name, data_dir):
         raise OSError("no such file")

@@ -41,11 +41,10 @@ def differences(found: Sequence[Evaluated]) -> list[Difference]:
 
 
 def _difference(first: Evaluated, other: Evaluated) -> Difference:
-    scored = [
-        f"{run.summary.facts['likelihood_says']} on rows {run.summary.facts['observation']}" for run in (first, other)
-    ]
-    if scored[0] != scored[1]:
-        sentence = f"The bounds do not compare: {first.folder} has a {scored[0]}, {other.folder} a {scored[1]}."
+    ways = [(run.summary.facts["likelihood_says"], run.summary.facts["observation"]) for run in (first, other)]
+    if ways[0] != ways[1]:
+        one, two = (f"'{likelihood}' (rows {observation})" for likelihood, observation in ways)
+        sentence = f"The bounds do not compare: {first.folder} scores rows by {one}, {other.folder} by {two}."
         return Difference(folder=other.folder, gain=None, sentence=sentence)
     gain = estimate(other.bounds - first.bounds)
     clear = "more" if abs(gain.mean) > 2 * gain.se else "not more"
@@ -65,7 +64,7 @@ def show_table(found: Sequence[Evaluated], title: str) -> None:
         numbers = [run.summary.get(name) for run in found]
         known = next(number for number in numbers if number is not None)
         values = ["" if number is None else shown(number) for number in numbers]
-        rows.append([name, *values, known.unit, known.meaning])
+        rows.append([name, *values, known.unit, known.meaning.partition(";")[0]])
     say_table(["number", *(str(run.folder) for run in found), "unit", "what it means"], rows, title=title)
     for run in found:
         for alarm in run.alarms:

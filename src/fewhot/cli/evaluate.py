@@ -14,6 +14,7 @@ from fewhot.core.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from fewhot.cli.comparing import Evaluated
+    from fewhot.cli.rows import Source
     from fewhot.data import Loaded
 
 EXAMPLE = """\
@@ -50,33 +51,61 @@ def evaluate(
     source = source_of(data, split, label, data_dir)
     if split is None and source.is_dataset:
         source = source_of(data, "test", label, data_dir)
-    estimators = {folder: load_run(folder, device) for folder in (run, *(against or []))}
+    folders = _apart([run, *(against or [])])
+    estimators = [load_run(folder, device) for folder in folders]
     rows = source.open()
-    found = [_measure(folder, model, rows, data_dir, probe=probe) for folder, model in estimators.items()]
+    found = [
+        _measure(folder, model, rows, data_dir, probe=probe) for folder, model in zip(folders, estimators, strict=True)
+    ]
+    about = f"{len(rows):,} rows of {rows.name}" + (f", split {rows.split!r}" if rows.split else "")
     if against:
-        _show_side_by_side(found, _about(rows), json=json)
+        _show_side_by_side(found, about, json=json)
     else:
-        _show_alone(found[0], _about(rows, run), json=json)
+        _show_alone(found[0], about + _seen_in_the_fit(run, source.whole(), rows), json=json)
+
+
+def _apart(folders: list[Path]) -> list[Path]:
+    """Return the folders; one that is named twice is refused."""
+    places = [folder.expanduser().resolve() for folder in folders]
+    twice = next((folder for i, folder in enumerate(folders) if places[i] in places[:i]), None)
+    if twice is not None:
+        raise InvalidInputError(f"{twice} would be compared with itself; give --against another run.")
+    return folders
 
 
 def _measure(folder: Path, estimator: Any, rows: Loaded, data_dir: Path | None, *, probe: bool) -> Evaluated:
     from fewhot.cli.comparing import Evaluated
+    from fewhot.cli.rows import n_columns
     from fewhot.cli.runs import in_order_of
     from fewhot.metrics import alarms, summarise
 
     rows = in_order_of(folder, rows)
+    if n_columns(rows) != estimator.n_features_in_:
+        raise InvalidInputError(
+            f"{rows.name} has {n_columns(rows)} columns and {folder} was fitted on {estimator.n_features_in_}; give "
+            f"rows with the same columns."
+        )
     summary = summarise(estimator, rows.X, *(_labels(rows, folder, data_dir) if probe else ()))
     bounds = estimator.score_samples(rows.X)
     return Evaluated(folder=folder, summary=summary, alarms=list(alarms(summary)), bounds=bounds)
 
 
-def _about(rows: Loaded, run: Path | None = None) -> str:
-    """Say which rows were measured, and whether the run was fitted on exactly these."""
+def _seen_in_the_fit(run: Path, source: Source, rows: Loaded) -> str:
+    """Say whether the run was fitted on these rows, or on some of them; nothing where that is not known."""
     from fewhot.cli.runs import DATA, read_json
 
-    fitted = run is not None and (run / DATA).exists() and read_json(run / DATA).get("digest") == rows.digest
-    split = f", split {rows.split!r}" if rows.split else ""
-    return f"{len(rows):,} rows of {rows.name}{split}" + (", the ones it was fitted on" if fitted else "")
+    record = read_json(run / DATA) if (run / DATA).exists() else {}
+    if record.get("digest") == rows.digest:
+        return ", the ones it was fitted on"
+    fitted = record.get("split") or ("train" if source.is_dataset else "all")
+    same = record.get("data") == source.data
+    return ", some of which it was fitted on" if same and _overlap(fitted, source.split or "all") else ""
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Say whether two splits share rows."""
+    parts = {"train": {"fit", "validation"}, "all": {"fit", "validation", "test"}}
+    return bool(parts.get(one, {one}) & parts.get(other, {other}))
 
 
 def _show_alone(found: Evaluated, about: str, *, json: bool) -> None:

@@ -71,6 +71,7 @@ class OneLineErrors(TyperGroup):
         try:
             code = super().main(words, prog_name, complete_var, False, windows_expand_args, **extra)
         except KeyboardInterrupt:
+            sys.stderr.write("fewhot: Interrupted; nothing was written.\n")
             code = INTERRUPTED
         except Exception as error:
             if debug:
@@ -109,7 +110,8 @@ def in_flags(sentence: str) -> str:
     >>> in_flags("This machine has no GPU; use device='cpu', or name the column by label=.")
     'This machine has no GPU; use --device cpu, or name the column by --label.'
     """
-    return _ARGUMENT.sub(lambda found: f"{_FLAGS[found[1]]} {found[2].strip(chr(39))}".rstrip(), sentence)
+    told = _ARGUMENT.sub(lambda found: f"{_FLAGS[found[1]]} {found[2].strip(chr(39))}".rstrip(), sentence)
+    return told.replace("random_state", _FLAGS["random_state"])
 
 
 def _usage(error: Any) -> str:

@@ -50,6 +50,11 @@ def rows_for(config: FitConfig) -> RunRows:
     if other is None:
         return RunRows(train=train, train_source=source)
     test = other.open()
+    if not len(test):
+        raise InvalidParameterError(
+            f"The split {other.split!r} of {other.data} has no rows: the table is too small to be split; leave out "
+            f"--split, or name other rows with --test."
+        )
     if n_columns(test) != n_columns(train):
         raise InvalidParameterError(
             f"{other.data} has {n_columns(test)} columns and {source.data} {n_columns(train)}; give --test rows with "

@@ -59,7 +59,7 @@ def _draw_bounds(axes: Any, steps: np.ndarray, history: Sequence[dict[str, Any]]
         axes.plot(steps, relaxed, color=colours.orange, linewidth=1.2, marker=marker, label="as trained, training rows")
     if np.isfinite(objective).any() and not np.allclose(objective, relaxed, equal_nan=True):
         style = {"color": colours.muted, "linewidth": 1.0, "linestyle": (0, (1, 1.5))}
-        axes.plot(steps, objective, marker=marker, label="training objective", **style)
+        axes.plot(steps, objective, marker=marker, label="what training maximised", **style)
     settled = slice(int(_SETTLING * len(steps)), None)
     _frame(axes, [exact[settled], relaxed[settled], objective[settled]])
     _thousands(axes)

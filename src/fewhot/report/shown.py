@@ -23,20 +23,26 @@ _CODES_SHOWN = 40
 _ROWS_SHOWN = 8
 _TURNED = 6
 _NAMED = 5
-_DRAWN = 1000
 
 
 def training_section(estimator: Any, asked: float | None) -> str:
     """Return the curves of the run."""
     history = getattr(estimator, "history_", [])
     bound = history[-1].get("evaluation", {}).get("bound", float("nan")) if history else float("nan")
+    shift = getattr(estimator, "gate_shift_", 0.0)
+    shifted = (
+        f" After the last step every gate was shifted alike, by {shift:+.2g} in its logit, so that held-out rows have "
+        f"the number of active units that was asked for; the curves do not show it."
+        if shift
+        else ""
+    )
     drawing = picture(
         curves(history, asked=asked),
         key="curves",
         alt=f"Bounds and units over {len(history)} evaluations; the exact bound ends at {amount(bound)} nats a row.",
         caption="Left: the exact bound is what counts. Where the bound as trained lies far above it, training flatters "
         "itself. Early values may lie outside the picture. The weights that were kept may be those of an earlier "
-        "step than the last.",
+        f"step than the last.{shifted}",
     )
     return section("training", "Training", drawing)
 
@@ -149,14 +155,14 @@ def calibration_section(sample: Sample) -> str:
     """Return whether P(active) means what it says; nothing for models without gates."""
     if not sample.gated or not hasattr(sample.estimator, "module_"):
         return ""
-    found = self_calibration(sample.estimator, n_rows=_DRAWN)
+    found = self_calibration(sample.estimator)
     drawing = picture(
         reliability(found),
         key="calibration",
         alt=f"Stated probabilities against the share that came true; the mean miss is {amount(found.ece)}.",
         caption="On the dashed line a probability of 30 % comes true in 30 % of cases.",
     )
-    words = f"Measured on {_DRAWN:,} rows drawn from the model, for which the active units are known."
+    words = "Measured on rows drawn from the model, for which the active units are known."
     return section("calibration", "Whether P(active) can be believed", paragraph(words), drawing)
 
 

@@ -33,7 +33,8 @@ def assemble(
 ) -> dict[str, Verdict]:
     """Write ``result.json`` and figures of entries from the cells on disk, then the table over all entries.
 
-    A decided result is never replaced by an undecided one. Needs matplotlib, and the data for its digests.
+    A result that decides nothing never replaces one that does, or one of more cells. Needs matplotlib, and the data
+    for its digests.
     """
     verdicts = {}
     for entry in chosen(entry_ids):
@@ -76,7 +77,7 @@ def _assemble_one(
     measured, records, progressed = _collect(entry, cache, data_dir, quick=quick)
     verdict = decide(entry, measured, progressed, quick=quick)
     before = read_result(folder)
-    if verdict.verdict == UNDECIDED and before is not None and before["verdict"] not in (UNDECIDED, NOT_RUNNABLE):
+    if before is not None and entry.missing is None and _holds_less(verdict, progressed, before):
         log.warning("%s keeps its earlier result (%s): %s", entry.id, before["verdict"], verdict.why)
         return verdict
     figures = _write_figures(entry, measured, folder) if measured.rows else []
@@ -105,6 +106,14 @@ def _assemble_one(
     }
     write_json(folder / RESULT, result)
     return verdict
+
+
+def _holds_less(verdict: Verdict, progressed: Progressed, before: dict[str, Any]) -> bool:
+    """Say whether a new result decides nothing and rests on fewer cells than the one before it, or that one decided."""
+    open_verdicts = (UNDECIDED, NOT_RUNNABLE)
+    if verdict.verdict not in open_verdicts:
+        return False
+    return before["verdict"] not in open_verdicts or progressed.done < before.get("cells", {}).get("done", 0)
 
 
 def _collect(

@@ -29,6 +29,11 @@ def more(statement: str, larger: Value, smaller: Value) -> Check:
     return Check(statement, exceeds(larger, smaller), f"{larger} against {smaller}")
 
 
+def less(statement: str, smaller: Value, larger: Value) -> Check:
+    """Check that one value is below another by more than two standard errors."""
+    return Check(statement, exceeds(larger, smaller), f"{smaller} against {larger}")
+
+
 def best(curve: Mapping[Any, Value]) -> Any:
     """Return where a curve has its highest mean.
 

@@ -37,7 +37,8 @@ def curves(axes: Axes, lines: Mapping[str, Curve], *, title: str, x: str, y: str
         axes.errorbar(at, means, yerr=errors, label=label, capsize=2, linewidth=1.4, **look)
     if log:
         axes.set_xscale("log")
-    axes.set(title=title, xlabel=x, ylabel=y)
+    axes.set(xlabel=x, ylabel=y)
+    axes.set_title(title, fontsize="medium")
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     if shown:

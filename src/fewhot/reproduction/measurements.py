@@ -86,16 +86,22 @@ class Measurements:
         return sorted({row.settings["seed"] for row in self.rows if "seed" in row.settings})
 
     def table(self) -> list[dict[str, Any]]:
-        """Return one line a setting: its settings without the seed, and every number with mean, SE and seed values."""
+        """Return one line a setting, over its seeds: the settings, and every number with mean, SE and seed values.
+
+        What a cell was asked to measure is no setting: the pictures of one seed do not set it apart.
+        """
         groups: dict[str, list[Row]] = {}
         for row in self.rows:
-            rest = {name: value for name, value in row.settings.items() if name != "seed"}
-            groups.setdefault(repr(sorted(rest.items(), key=lambda item: item[0])), []).append(row)
+            groups.setdefault(repr(sorted(_fitted_as(row).items())), []).append(row)
         return [_line(rows) for rows in groups.values()]
 
 
+def _fitted_as(row: Row) -> dict[str, Any]:
+    return {name: value for name, value in row.settings.items() if name not in ("seed", "measure")}
+
+
 def _line(rows: list[Row]) -> dict[str, Any]:
-    settings = {name: value for name, value in rows[0].settings.items() if name != "seed"}
+    settings = _fitted_as(rows[0])
     names = dict.fromkeys(name for row in rows for name in row.numbers)
     return {"settings": settings, "numbers": {name: _spread(name, rows) for name in names}}
 

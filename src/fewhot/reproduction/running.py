@@ -77,6 +77,8 @@ def run(
     """
     wanted = chosen(entry_ids)
     part = as_shard(shard)
+    if data_dir is not None and not Path(data_dir).is_dir():
+        raise InvalidParameterError(f"data_dir is {str(data_dir)!r}, which is no folder; name the one with the data.")
     summary = compute(
         wanted,
         quick=quick,
@@ -124,24 +126,25 @@ def compute(
     if kept:
         progress(Event(outcome="kept", done=kept, total=total, label=f"{kept} cells"))
     work = _Worker(cache, data_dir, commit)
+    done = kept
     for name, error in identities.errors.items():
         without = [(cell, facts) for cell, facts in todo if cell.data == name]
         todo = [(cell, facts) for cell, facts in todo if cell.data != name]
-        kept += len(without)
+        done += len(without)
         work.give_up(without, error)
-        progress(Event(outcome="failed", done=kept, total=total, label=f"{len(without)} cells on {name}", error=error))
+        progress(Event(outcome="failed", done=done, total=total, label=f"{len(without)} cells on {name}", error=error))
     for i, (cell, facts) in enumerate(todo):
         spent = time.monotonic() - began
         if limit_seconds is not None and spent + work.guess(cell) > limit_seconds:
             left = len(todo) - i
-            progress(Event(outcome="left", done=kept + i, total=total, label=f"{left} cells"))
+            progress(Event(outcome="left", done=done + i, total=total, label=f"{left} cells"))
             return RunSummary(kept=kept, computed=work.computed, failed=tuple(work.failed), left=left)
-        progress(Event(outcome="start", done=kept + i, total=total, label=cell.label))
+        progress(Event(outcome="start", done=done + i, total=total, label=cell.label))
         seconds, error = work(cell, facts)
         progress(
             Event(
                 outcome="done" if error is None else "failed",
-                done=kept + i + 1,
+                done=done + i + 1,
                 total=total,
                 label=cell.label,
                 seconds=seconds,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewhot.reproduction.comparing import more
+from fewhot.reproduction.comparing import less, more
 from fewhot.reproduction.entry import Cell, Check, Entry, Reading
 from fewhot.reproduction.iclr2019.bounds import model_name
 from fewhot.reproduction.iclr2019.grid import (
@@ -72,7 +72,7 @@ def judge_figure_13(measured: Measurements) -> list[Reading]:
         Reading(
             None,
             [
-                more("conditional samples lie nearer to real images than ancestral ones", far, near),
+                less("conditional samples lie nearer to real images than ancestral ones", near, far),
                 more("they agree with their image's class more often than by chance", agreement, chance),
                 Check(same_kind, agreement.mean >= MOST, str(agreement)),
             ],
