@@ -43,7 +43,7 @@ def test_an_interrupted_fit_ends_like_one_that_was_left_alone(tmp_path: Path) ->
     assert f"To go on: fewhot fit --resume {tmp_path / 'stopped'}" in errors
     assert "Traceback" not in errors
     assert not (tmp_path / "stopped" / "model.safetensors").exists()
-    done("fit", "--resume", tmp_path / "stopped", "--quiet")
+    assert "Going on from step " in done("fit", "--resume", tmp_path / "stopped").stderr
     done("fit", "digits", *SMALL, *ENOUGH, "--quiet", "--out", tmp_path / "whole")
     for name in ("model.safetensors", "history.jsonl", "codes.npz", "metrics.json", "fit.yaml", "data.json"):
         assert (tmp_path / "stopped" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name

@@ -71,7 +71,7 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
         rows = read_rows(folder, config.data_dir) if resume else rows_for(config)
     run = RunFolder(folder, checkpoint_seconds=config.checkpoint_seconds, resume="auto" if resume else False)
     estimator = config.estimator(
-        verbose=0 if quiet else 1, callbacks=[run, _opening(folder, config, rows, quiet=quiet)]
+        verbose=0 if quiet else 1, callbacks=[run, _opening(folder, config, rows, resume=resume, quiet=quiet)]
     )
     try:
         estimator.fit(rows.train.X)
@@ -85,17 +85,20 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _announce(rows: RunRows, device: str) -> None:
-    """Say what is fitted where, and what to expect of very few rows."""
+def _announce(rows: RunRows, device: str, resumed: Path | None) -> None:
+    """Say what is fitted where, from which step a resumed run goes on, and what to expect of very few rows."""
     from fewhot.core.devices import resolve_device
 
     n_rows = len(rows.train)
     note(f"Fitting {n_rows:,} rows of {n_columns(rows.train):,} columns on {resolve_device(device)}.")
+    if resumed is not None:
+        steps = [int(path.name.removeprefix("step-")) for path in (resumed / "checkpoints").glob("step-*")]
+        note(f"Going on from step {max(steps):,}." if steps else "No checkpoint had been written; beginning again.")
     if n_rows < FEW_ROWS:
         note(f"warning: {n_rows} rows are too few to learn from; the numbers of this run will mean little.")
 
 
-def _opening(folder: Path, config: FitConfig, rows: RunRows, *, quiet: bool) -> Any:
+def _opening(folder: Path, config: FitConfig, rows: RunRows, *, resume: bool, quiet: bool) -> Any:
     """Return a callback that says and writes what the run is once its folder is taken, the configuration last."""
     from fewhot.core.files import write_json
     from fewhot.training import Callback
@@ -103,7 +106,7 @@ def _opening(folder: Path, config: FitConfig, rows: RunRows, *, quiet: bool) -> 
     class Opening(Callback):
         def on_start(self, max_steps: int) -> None:
             if not quiet:
-                _announce(rows, config.arguments.get("device", "auto"))
+                _announce(rows, config.arguments.get("device", "auto"), folder if resume else None)
             if (folder / FILE).exists():
                 return
             write_json(folder / DATA, rows.to_dict())

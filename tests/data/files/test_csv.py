@@ -171,3 +171,9 @@ def test_a_million_cells_take_no_longer_than_numpy_needs(tmp_path: Path) -> None
     np.testing.assert_array_equal(loaded.X, X)
     np.testing.assert_array_equal(numpy_read, X)
     assert end - middle < 3 * (middle - start) + 1.0
+
+
+def test_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "twins.csv").write_text("a,b,a\n1,2,3\n")
+    with pytest.raises(DataError, match=r"twins\.csv has two columns called 'a'; give each its own name\.$"):
+        read_file(tmp_path / "twins.csv")

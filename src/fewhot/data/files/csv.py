@@ -19,6 +19,7 @@ from fewhot.data.files.table import (
     encode_labels,
     label_index,
     refuse_text,
+    refuse_twins,
     shortened_value,
 )
 
@@ -58,6 +59,7 @@ def _read(file: TextIO, path: Path, label: str | int | None) -> Table:
     if header and not second:
         raise DataError(f"{path} has no rows of numbers; give at least one.")
     names = [cell.strip().removeprefix("# ") for cell in first] if header else [str(i) for i in range(len(first))]
+    refuse_twins(names, path)
     place = label_index(label, names, path)
     coder = _Coder()
     converters: Converters = {} if place is None else {place: coder}

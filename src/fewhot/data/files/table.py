@@ -104,6 +104,13 @@ def label_index(label: str | int | None, names: Sequence[str], path: str | Path)
     raise DataError(f"{path} has no column {label!r} for the labels.{hint} Its columns: {shortened(names)}.")
 
 
+def refuse_twins(names: Sequence[str], path: str | Path) -> None:
+    """Refuse a header that names two columns alike: they could not be told apart."""
+    twin = next((name for i, name in enumerate(names) if name and name in names[:i]), None)
+    if twin is not None:
+        raise DataError(f"{path} has two columns called {twin!r}; give each its own name.")
+
+
 def refuse_text(path: str | Path, column: str, example: object) -> NoReturn:
     """Refuse a column of text, by name."""
     raise DataError(
