@@ -58,7 +58,8 @@ def reproduce(
         say_json({"verdicts": summary.verdicts, **counts, "errors": [list(item) for item in summary.failed]})
     else:
         for name, verdict in summary.verdicts.items():
-            say(f"{name}: {verdict}. See {out / name / 'quick' if quick else out / name}.")
+            said = f"{verdict} (a quick run decides nothing)" if quick else verdict
+            say(f"{name}: {said}. See {out / name / 'quick' if quick else out / name}.")
         say(", ".join(f"{count} cells {what}" for what, count in counts.items()) + ".")
     if not summary.complete:
         raise typer.Exit(FAILED)
