@@ -84,7 +84,8 @@ def reconstructions_section(sample: Sample) -> str:
         ),
         key="reconstructions",
         alt=f"{len(rows)} rows beside the decoder's mean of their codes, and the codes as bars.",
-        caption=_what_rows_show(sample) + (" The numbers at the bars are those of the units." if sample.gated else ""),
+        caption=_what_rows_show(sample)
+        + (" Where few units are on, the bars have their numbers." if sample.gated else ""),
     )
     words = "What survives the code: the closer the decoded row is to the original, the less the code left out."
     return section("reconstructions", "Originals and reconstructions", paragraph(words), drawing)
