@@ -141,7 +141,7 @@ def test_an_evaluation_is_json_for_programs(fitted: Path) -> None:
     bound = next(number["value"] for number in told["numbers"] if number["name"] == "bound")
     test = load_dataset("digits", split="test")
     assert bound == pytest.approx(fh.load(fitted).score(test.X), abs=1e-4)
-    assert told["rows"] == f"{len(test)} rows of digits, split 'test'"
+    assert told["rows"] == f"{len(test)} rows of digits, split 'test', not seen in the fit"
     assert not any(number["name"].startswith("probe") for number in told["numbers"])
 
 
@@ -153,7 +153,7 @@ def test_an_evaluation_is_a_table_for_people(fitted: Path) -> None:
 
 def test_an_evaluation_on_the_rows_of_the_fit_says_so(fitted: Path) -> None:
     assert "the ones it was fitted on" in done("evaluate", fitted, "digits", "--split", "train").stdout
-    assert "fitted on" not in done("evaluate", fitted, "digits").stdout
+    assert "not seen in the fit" in done("evaluate", fitted, "digits").stdout
     assert "some of which it was fitted on" in done("evaluate", fitted, "digits", "--split", "validation").stdout
 
 
@@ -177,6 +177,9 @@ def test_runs_stand_side_by_side_with_the_difference_row_by_row(fitted: Path, ot
     shown = done("evaluate", fitted, "digits", "--against", other).stdout
     assert "nats a row" in shown
     assert apart["sentence"] in shown
+    assert "fitted on" not in told["rows"]
+    seen = parsed(done("evaluate", fitted, "digits", "--split", "train", "--against", other, "--json"))["rows"]
+    assert seen.count("fitted on some or all of them") == 2
 
 
 def test_a_run_is_not_compared_with_itself(fitted: Path) -> None:

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from fewhot import plots
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
+from fewhot.plots.effects import usual_values
 from fewhot.plots.palette import DARK, LIGHT, signed_colours
 from tests.plots.fakes import Linear
 
@@ -267,6 +268,16 @@ def test_effect_of_a_unit_without_a_gate_goes_from_low_to_high() -> None:
 
 def test_strongest_units_come_first_and_dead_ones_never() -> None:
     assert [effect.unit for effect in plots.unit_effects(IDENTITY, ROWS)] == [1, 0, 3]
+
+
+def test_a_unit_that_no_row_uses_shows_nothing() -> None:
+    (dead,) = plots.unit_effects(IDENTITY, ROWS, [2])
+    assert (dead.share, len(dead.rows)) == (0.0, 0)
+    assert not dead.change.any()
+    assert np.isnan(dead.observed).all()
+    axes = draw(plots.units(IDENTITY, ROWS, [2], feature_names=["a", "b", "c", "d"])).axes[0]
+    assert np.isnan(axes.lines[0].get_xdata()).all()
+    assert not usual_values(ROWS, [2]).any()
 
 
 def test_codes_of_other_rows_are_refused() -> None:

@@ -59,7 +59,7 @@ def evaluate(
     ]
     about = f"{len(rows):,} rows of {rows.name}" + (f", split {rows.split!r}" if rows.split else "")
     if against:
-        _show_side_by_side(found, about, json=json)
+        _show_side_by_side(found, about + _seen_by(folders, source.whole(), rows), json=json)
     else:
         _show_alone(found[0], about + _seen_in_the_fit(run, source.whole(), rows), json=json)
 
@@ -97,9 +97,19 @@ def _seen_in_the_fit(run: Path, source: Source, rows: Loaded) -> str:
     record = read_json(run / DATA) if (run / DATA).exists() else {}
     if record.get("digest") == rows.digest:
         return ", the ones it was fitted on"
+    if (record.get("test") or {}).get("digest") == rows.digest:
+        return ", not seen in the fit"
     fitted = record.get("split") or ("train" if source.is_dataset else "all")
     same = record.get("data") == source.data
     return ", some of which it was fitted on" if same and _overlap(fitted, source.split or "all") else ""
+
+
+def _seen_by(runs: list[Path], source: Source, rows: Loaded) -> str:
+    """Say which of several runs were fitted on these rows, or on some of them."""
+    told = [
+        f"{run}: fitted on some or all of them" for run in runs if "fitted on" in _seen_in_the_fit(run, source, rows)
+    ]
+    return f" ({'; '.join(told)})" if told else ""
 
 
 def _overlap(one: str, other: str) -> bool:

@@ -90,8 +90,14 @@ def in_order_of(folder: Path, rows: Loaded) -> Loaded:
     missing = [name for name in known if name not in rows.feature_names]
     if missing or len(known) != len(rows.feature_names):
         extra = [name for name in rows.feature_names if name not in known]
-        what = f"lacks the column {missing[0]!r}" if missing else f"has the column {extra[0]!r} besides"
-        raise InvalidInputError(f"{rows.name} {what}; give the columns that the run was fitted on.")
+        if missing:
+            raise InvalidInputError(
+                f"{rows.name} lacks the column {missing[0]!r}; give the columns that {folder} was fitted on."
+            )
+        raise InvalidInputError(
+            f"{rows.name} has the column {extra[0]!r}, which {folder} was not fitted on; leave it out, or name it with "
+            f"--label if it holds labels."
+        )
     columns = [rows.feature_names.index(name) for name in known]
     return replace(rows, X=rows.X[:, columns], feature_names=list(known))
 

@@ -39,7 +39,7 @@ class UnitEffect:
         For a unit without a gate: from its 10 % to its 90 % quantile, other units as they are.
     observed
         The same in the data, (p,): the mean of the rows that use it less the mean of the others; without a gate, of
-        the tenth of rows with its largest values less the tenth with its smallest.
+        the tenth of rows with its largest values less the tenth with its smallest. NaN where all rows use it, or none.
     rows
         Rows that use it most, strongest first.
     gated
@@ -132,7 +132,7 @@ def _effect(
         users = order[: int((sign * column > 0).sum())]
         share, value = float((column != 0).mean()), float(column[users].mean()) if len(users) else 0.0
         contexts, low, high = users[_spread(len(users))], 0.0, None
-        observed = _mean(matrix, users) - _mean(matrix, order[len(users) :])
+        observed = _mean(matrix, users) - _mean(matrix, order[len(users) :])  # NaN if all rows use it, or none
     else:
         users, share, value = order, 1.0, float(column.std())
         contexts = _spread(len(column))
@@ -152,7 +152,10 @@ def _effect(
 
 
 def usual_values(codes: Any, units: Sequence[int], n_values: int = 7) -> np.ndarray:
-    """Return evenly spaced values over the range that units usually have, zero included, (units, n_values)."""
+    """Return evenly spaced values over the range that units usually have, zero included, (units, n_values).
+
+    A unit that no row uses has no range: all its values are zero.
+    """
     values = values_of(codes)
     columns = values.tocsc() if sp.issparse(values) else values
     table = []
@@ -161,7 +164,7 @@ def usual_values(codes: Any, units: Sequence[int], n_values: int = 7) -> np.ndar
         on = column[column != 0] if is_gated(values) else column
         low, high = np.quantile(on, [0.05, 0.95]) if len(on) else (0.0, 0.0)
         low, high = min(low, 0.0), max(high, 0.0)
-        table.append(_through_zero(low, high, n_values) if high > low else np.linspace(-1, 1, n_values))
+        table.append(_through_zero(low, high, n_values) if high > low else np.zeros(n_values))
     return np.array(table)
 
 
@@ -191,5 +194,5 @@ def _change(estimator: Any, values: Any, contexts: np.ndarray, unit: int, low: f
 def _mean(matrix: Any, rows: Any) -> np.ndarray:
     chosen = matrix[rows]
     if not chosen.shape[0]:
-        return np.zeros(matrix.shape[1])
+        return np.full(matrix.shape[1], np.nan)
     return np.asarray(chosen.mean(axis=0), dtype=np.float64).ravel()
