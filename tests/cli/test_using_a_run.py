@@ -177,9 +177,9 @@ def test_runs_stand_side_by_side_with_the_difference_row_by_row(fitted: Path, ot
     shown = done("evaluate", fitted, "digits", "--against", other).stdout
     assert "nats a row" in shown
     assert apart["sentence"] in shown
-    assert "fitted on" not in told["rows"]
+    assert told["rows"].count("not seen in the fit") == 2
     seen = parsed(done("evaluate", fitted, "digits", "--split", "train", "--against", other, "--json"))["rows"]
-    assert seen.count("fitted on some or all of them") == 2
+    assert seen.count("the ones it was fitted on") == 2
 
 
 def test_a_run_is_not_compared_with_itself(fitted: Path) -> None:

@@ -27,6 +27,8 @@ Examples:
 [bold]fewhot evaluate runs/first digits --against runs/second[/bold]
 """
 
+ALL_SEEN, SOME_SEEN, NONE_SEEN = "the ones it was fitted on", "some of which it was fitted on", "not seen in the fit"
+
 
 def evaluate(
     run: Run,
@@ -61,7 +63,8 @@ def evaluate(
     if against:
         _show_side_by_side(found, about + _seen_by(folders, source.whole(), rows), json=json)
     else:
-        _show_alone(found[0], about + _seen_in_the_fit(run, source.whole(), rows), json=json)
+        seen = _seen_in_the_fit(run, source.whole(), rows)
+        _show_alone(found[0], about + (f", {seen}" if seen else ""), json=json)
 
 
 def _apart(folders: list[Path]) -> list[Path]:
@@ -96,19 +99,18 @@ def _seen_in_the_fit(run: Path, source: Source, rows: Loaded) -> str:
 
     record = read_json(run / DATA) if (run / DATA).exists() else {}
     if record.get("digest") == rows.digest:
-        return ", the ones it was fitted on"
+        return ALL_SEEN
     if (record.get("test") or {}).get("digest") == rows.digest:
-        return ", not seen in the fit"
+        return NONE_SEEN
     fitted = record.get("split") or ("train" if source.is_dataset else "all")
     same = record.get("data") == source.data
-    return ", some of which it was fitted on" if same and _overlap(fitted, source.split or "all") else ""
+    return SOME_SEEN if same and _overlap(fitted, source.split or "all") else ""
 
 
 def _seen_by(runs: list[Path], source: Source, rows: Loaded) -> str:
-    """Say which of several runs were fitted on these rows, or on some of them."""
-    told = [
-        f"{run}: fitted on some or all of them" for run in runs if "fitted on" in _seen_in_the_fit(run, source, rows)
-    ]
+    """Say of each of several runs what is known of these rows and its fit."""
+    seen = {run: _seen_in_the_fit(run, source, rows) for run in runs}
+    told = [f"{run}: {words}" for run, words in seen.items() if words]
     return f" ({'; '.join(told)})" if told else ""
 
 

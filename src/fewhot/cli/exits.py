@@ -71,7 +71,7 @@ class OneLineErrors(TyperGroup):
         try:
             code = super().main(words, prog_name, complete_var, False, windows_expand_args, **extra)
         except KeyboardInterrupt:
-            sys.stderr.write("fewhot: Interrupted; nothing was written.\n")
+            sys.stderr.write("fewhot: Interrupted.\n")
             code = INTERRUPTED
         except Exception as error:
             if debug:
