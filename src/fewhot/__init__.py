@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fewhot.codes import Codes as Codes
     from fewhot.estimators import VAE as VAE
     from fewhot.estimators import VSC as VSC
+    from fewhot.estimators import BetaTCVAE as BetaTCVAE
     from fewhot.estimators import load as load
     from fewhot.training import Callback as Callback
     from fewhot.training import RunFolder as RunFolder
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "VAE": "fewhot.estimators",
     "VSC": "fewhot.estimators",
+    "BetaTCVAE": "fewhot.estimators",
     "load": "fewhot.estimators",
     "Codes": "fewhot.codes",
     "Callback": "fewhot.training",
@@ -32,7 +34,7 @@ _SUBPACKAGES = (
     *("reproduction", "training"),
 )
 
-__all__ = ["VAE", "VSC", "Callback", "Codes", "FewhotError", "RunFolder", "load", "register_part"]
+__all__ = ["VAE", "VSC", "BetaTCVAE", "Callback", "Codes", "FewhotError", "RunFolder", "load", "register_part"]
 
 
 def __getattr__(name: str) -> Any:

@@ -51,6 +51,7 @@ ARGUMENTS: dict[str, Any] = {
     "l0": 2.0,
     "cap": 0.4,
     "freeze_at": 25,
+    "n_rows": 50,
 }
 BY_KIND: dict[str, dict[str, Any]] = {
     LATENTS.kind: {"n_in": N_HIDDEN},
@@ -67,6 +68,7 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
     ],
     (PRIORS.kind, "spike-slab"): [{}, {"learned": True}],
     (TERMS.kind, "activation-norm"): [{"order": "l1"}, {"order": "l2"}],
+    (TERMS.kind, "total-correlation"): [{}, {"sampling": "weighted"}],
     (SCHEDULES.kind, "exponential"): [{}, {"floor": 0.2}],
     (SCHEDULES.kind, "linear"): [{}, {"begin": 7}],
     (SCHEDULES.kind, "cosine"): [{}, {"begin": 7}],

@@ -8,12 +8,17 @@ from unittest import SkipTest
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fewhot import VAE, VSC
+import fewhot.estimators  # noqa: F401  (fills the registry)
+from fewhot.core.registry import ESTIMATORS
 
 SMALL: dict[str, Any] = {"n_components": 4, "max_steps": 10, "hidden_layer_sizes": (16,)}
 
 
-@parametrize_with_checks([VAE(**SMALL), VSC(**SMALL), VSC(**SMALL, sparse_output=False)])
+EVERY = [cls(**SMALL) for cls in ESTIMATORS.values()]
+DENSE = [type(one)(**SMALL, sparse_output=False) for one in EVERY if hasattr(one, "sparse_output")]
+
+
+@parametrize_with_checks(EVERY + DENSE)
 def test_scikit_learn_check(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # without it scikit-learn skips its array-API check
     try:

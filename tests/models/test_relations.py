@@ -8,7 +8,7 @@ import torch
 from fewhot.core.seeding import seeded
 from fewhot.inference import exact_bound, importance_bound
 from fewhot.inference.evaluation import EXACT
-from fewhot.models import LatentModel, vae, vsc
+from fewhot.models import LatentModel, beta_tcvae, vae, vsc
 from tests.parts import bank_of, batch_of, rows, shake, spec_of
 
 K = 6
@@ -84,3 +84,12 @@ def test_a_posterior_equal_to_the_prior_costs_nothing() -> None:
     parts = model.divergence(model.run(model.psi(batch_of(x)), batch_of(x), EXACT, noise))
     for part in parts.values():
         torch.testing.assert_close(part, torch.zeros(len(x)), rtol=0, atol=1e-6)
+
+
+def test_a_weight_of_one_on_the_total_correlation_is_the_vae() -> None:
+    x = rows()
+    plain, independent = build(vae, x), build(beta_tcvae, x, beta=1.0)
+    (noise,), knobs = bank_of(plain, 1), plain.knobs(torch.tensor(0))
+    one, other = (m.terms(m.run(m.psi(batch_of(x)), batch_of(x), knobs, noise), knobs) for m in (plain, independent))
+    assert torch.equal(one.loss, other.loss)
+    assert torch.equal(one.bound, other.bound)

@@ -1,5 +1,6 @@
 """Models: short compositions of parts around one module."""
 
+from fewhot.models.beta_tcvae import beta_tcvae
 from fewhot.models.decoder import Decoder
 from fewhot.models.defaults import encoder_for, likelihood_for, observation_for
 from fewhot.models.encoder import Encoder
@@ -7,4 +8,14 @@ from fewhot.models.latent_model import LatentModel
 from fewhot.models.vae import vae
 from fewhot.models.vsc import vsc
 
-__all__ = ["Decoder", "Encoder", "LatentModel", "encoder_for", "likelihood_for", "observation_for", "vae", "vsc"]
+__all__ = [
+    "Decoder",
+    "Encoder",
+    "LatentModel",
+    "beta_tcvae",
+    "encoder_for",
+    "likelihood_for",
+    "observation_for",
+    "vae",
+    "vsc",
+]

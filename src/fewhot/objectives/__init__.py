@@ -4,5 +4,6 @@ from fewhot.objectives.dial import Dial
 from fewhot.objectives.objective import Objective, Term
 from fewhot.objectives.penalties import ActivationNorm
 from fewhot.objectives.terms import KL, Reconstruction
+from fewhot.objectives.total_correlation import TotalCorrelation
 
-__all__ = ["KL", "ActivationNorm", "Dial", "Objective", "Reconstruction", "Term"]
+__all__ = ["KL", "ActivationNorm", "Dial", "Objective", "Reconstruction", "Term", "TotalCorrelation"]

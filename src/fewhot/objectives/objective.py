@@ -18,6 +18,8 @@ class Term(Part):
 
     settled_at: int = 0
     """The step from which this term's controller state stays."""
+    whole_batch: bool = False
+    """Whether the value is about the batch as a sample, so that a row seen twice is not the row seen once."""
 
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return this term's contribution; ``divergence`` holds the named parts of KL(q || p), each (..., B)."""

@@ -1,0 +1,70 @@
+"""What every registered estimator does, whichever model is inside."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import fewhot as fh
+from fewhot.core.registry import ESTIMATORS
+from tests.estimators.cases import SMALL, dense, grey_rows, same_weights
+
+every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
+
+
+def fitted(name: str, rows: np.ndarray, **changes: Any) -> Any:
+    return ESTIMATORS[name](**(SMALL | changes)).fit(rows)
+
+
+@every_estimator
+def test_it_stands_at_the_top_level(name: str) -> None:
+    assert getattr(fh, name) is ESTIMATORS[name]
+    assert name in fh.__all__
+
+
+@every_estimator
+def test_the_shared_arguments_have_their_shared_defaults(name: str) -> None:
+    shared = {n: p.default for n, p in inspect.signature(fh.VAE).parameters.items()}
+    own = {n: p.default for n, p in inspect.signature(ESTIMATORS[name]).parameters.items()}
+    assert shared.keys() - own.keys() <= {"beta", "penalty", "penalty_weight"}
+    assert {n: own[n] for n in shared.keys() & own.keys() - {"beta"}} == {
+        n: shared[n] for n in shared.keys() & own.keys() - {"beta"}
+    }
+
+
+@every_estimator
+def test_codes_bounds_samples_and_a_round_trip(name: str, tmp_path: Path) -> None:
+    rows = grey_rows()
+    estimator = fitted(name, rows)
+    codes = dense(estimator.transform(rows))
+    assert codes.shape == (len(rows), SMALL["n_components"])
+    assert np.isfinite(codes).all()
+    bound, tighter = estimator.score_samples(rows), estimator.log_likelihood(rows, n_draws=200)
+    assert np.isfinite(bound).all()
+    assert tighter.mean() > bound.mean()
+    assert estimator.sample(3, random_state=0).shape == (3, rows.shape[1])
+    estimator.save(tmp_path / "run")
+    again = fh.load(tmp_path / "run")
+    np.testing.assert_array_equal(dense(again.transform(rows)), codes)
+    np.testing.assert_array_equal(again.score_samples(rows), bound)
+
+
+@every_estimator
+def test_one_seed_in_everything_reproducible(name: str) -> None:
+    rows = grey_rows()
+    one = fitted(name, rows)
+    assert same_weights(one, clone(one).fit(rows))
+    assert not same_weights(one, clone(one).set_params(random_state=1).fit(rows))
+
+
+@every_estimator
+def test_refinement_gains_and_says_how_much(name: str) -> None:
+    rows = grey_rows()
+    codes = fitted(name, rows).set_params(refine_steps=8).codes(rows)
+    assert (codes.gap >= 0).all()
+    assert codes.gap.mean() > 0
