@@ -2,7 +2,7 @@
 
 >>> import fewhot as fh
 >>> sorted(name for name in fh.__all__ if name.isupper())
-['VAE', 'VSC']
+['MATVAE', 'VAE', 'VSC']
 """
 
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from fewhot.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from fewhot.codes import Codes as Codes
+    from fewhot.estimators import MATVAE as MATVAE
     from fewhot.estimators import VAE as VAE
     from fewhot.estimators import VSC as VSC
     from fewhot.estimators import BetaTCVAE as BetaTCVAE
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from fewhot.training import RunFolder as RunFolder
 
 _HOMES = {
+    "MATVAE": "fewhot.estimators",
     "VAE": "fewhot.estimators",
     "VSC": "fewhot.estimators",
     "BetaTCVAE": "fewhot.estimators",
@@ -34,7 +36,18 @@ _SUBPACKAGES = (
     *("reproduction", "training"),
 )
 
-__all__ = ["VAE", "VSC", "BetaTCVAE", "Callback", "Codes", "FewhotError", "RunFolder", "load", "register_part"]
+__all__ = [
+    "MATVAE",
+    "VAE",
+    "VSC",
+    "BetaTCVAE",
+    "Callback",
+    "Codes",
+    "FewhotError",
+    "RunFolder",
+    "load",
+    "register_part",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,7 @@ import torch
 from fewhot.core.parts import Part
 from fewhot.core.records import Knobs, Pass, Terms
 from fewhot.core.registry import TERMS
+from fewhot.core.seeding import stream
 from tests.parts import N_ROWS, bank_of, batch_of, rows, small_model
 
 from .examples import build, every, identify
@@ -19,18 +20,18 @@ KNOBS = Knobs({"kl_weight": torch.tensor(0.5)}, gates="relaxed")
 DENSE_ONLY = {"total-correlation"}
 
 
-def passes(copies: int = 1, family: str = "spike-slab") -> tuple[Pass, dict]:
-    """Return a pass of a small model."""
-    model = small_model(family)
+def passes(term: Part, copies: int = 1) -> tuple[Pass, dict]:
+    """Return a pass of a small model, with the noise that the term asks for."""
+    model = small_model("gaussian" if TERMS.name_of(type(term)) in DENSE_ONLY else "spike-slab")
     batch = batch_of(rows().repeat(copies, 1))
     (noise,) = bank_of(model, 1)
+    noise = {**noise, **term.noise(batch.x.n_rows, stream(0))}
     result = model.run(model.psi(batch), batch, KNOBS, noise)
     return result, model.divergence(result)
 
 
 def evaluated(term: Part, copies: int = 1) -> Terms:
-    dense = TERMS.name_of(type(term)) in DENSE_ONLY
-    return term(*passes(copies, "gaussian" if dense else "spike-slab"), KNOBS)
+    return term(*passes(term, copies), KNOBS)
 
 
 @every_term

@@ -8,7 +8,7 @@ import torch
 from fewhot.core.seeding import seeded
 from fewhot.inference import exact_bound, importance_bound
 from fewhot.inference.evaluation import EXACT
-from fewhot.models import LatentModel, beta_tcvae, vae, vsc
+from fewhot.models import LatentModel, beta_tcvae, mat_vae, vae, vsc
 from tests.parts import bank_of, batch_of, rows, shake, spec_of
 
 K = 6
@@ -93,3 +93,14 @@ def test_a_weight_of_one_on_the_total_correlation_is_the_vae() -> None:
     one, other = (m.terms(m.run(m.psi(batch_of(x)), batch_of(x), knobs, noise), knobs) for m in (plain, independent))
     assert torch.equal(one.loss, other.loss)
     assert torch.equal(one.bound, other.bound)
+
+
+def test_a_mat_vae_without_spike_and_discrepancy_is_the_vae_on_average() -> None:
+    x = rows()
+    plain, spiked = build(vae, x), build(mat_vae, x, spike_weight=0.0, mmd_weight=0.0)
+    bank = bank_of(plain, 4000)
+    one, other = (exact_bound(m, batch_of(x), bank) for m in (plain, spiked))
+    torch.testing.assert_close(one, other, rtol=0, atol=0.1)
+    (noise,) = bank_of(plain, 1)
+    results = [m.run(m.psi(batch_of(x)), batch_of(x), EXACT, noise) for m in (plain, spiked)]
+    torch.testing.assert_close(*(m.log_weight(r) for m, r in zip((plain, spiked), results, strict=True)))

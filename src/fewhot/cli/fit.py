@@ -48,7 +48,9 @@ def fit(
     resume: Annotated[
         Path | None, typer.Option(help="Go on with the run in this folder where it stopped.", show_default=False)
     ] = None,
-    model: Annotated[str | None, _option("vsc (sparse codes, the default), or dense: vae, betatcvae.", _MODEL)] = None,
+    model: Annotated[
+        str | None, _option("vsc (sparse codes, the default), or dense: vae, betatcvae, matvae.", _MODEL)
+    ] = None,
     n_components: Annotated[int | None, _option("Units to choose from; 64 unless told.", _MODEL)] = None,
     density: Annotated[float | None, _option("Mean share of active units to hold.", _MODEL)] = None,
     l0: Annotated[float | None, _option("Mean number of active units to hold.", _MODEL, "--l0")] = None,

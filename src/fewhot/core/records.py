@@ -101,6 +101,7 @@ class Pass(NamedTuple):
     p: Distribution
     draw: Draw
     px: ObservedRows
+    noise: Noise = {}  # noqa: RUF012  (never mutated)
 
 
 class Knobs(NamedTuple):

@@ -13,6 +13,7 @@ from fewhot.distributions.gates import SharpSigmoidGate as SharpSigmoidGate
 from fewhot.distributions.gates import bernoulli_kl as bernoulli_kl
 from fewhot.distributions.gaussian import Gaussian as Gaussian
 from fewhot.distributions.gaussian import gaussian_kl as gaussian_kl
+from fewhot.distributions.gaussian_spike_slab import GaussianSpikeSlab as GaussianSpikeSlab
 from fewhot.distributions.spike_slab import Relaxation as Relaxation
 from fewhot.distributions.spike_slab import SpikeSlab as SpikeSlab
 from fewhot.distributions.spike_slab import SpikeSlabKL as SpikeSlabKL
@@ -24,6 +25,7 @@ __all__ = [
     "ExactGate",
     "Gate",
     "Gaussian",
+    "GaussianSpikeSlab",
     "Relaxation",
     "RelaxedGate",
     "SharpSigmoidGate",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 from torch.distributions import Normal
@@ -33,6 +35,12 @@ def fit_noise(noise: Tensor, shape: torch.Size) -> Tensor:
 def float32_or_wider(x: Tensor) -> Tensor:
     """Widen half-precision numbers: gates and divergences are computed in float32 even under autocast."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
+def wide_and_alike(*tensors: Tensor) -> Sequence[Tensor]:
+    """Widen tensors and broadcast them to one shape."""
+    wide = (float32_or_wider(tensor) for tensor in tensors)
+    return torch.broadcast_tensors(*wide)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
 def latin_uniforms(n: int, k: int, generator: torch.Generator) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,7 +17,7 @@ from torch.distributions import (
 from fewhot.core.records import Draw, Noise
 from fewhot.distributions.gates import ExactGate, Gate, bernoulli_kl
 from fewhot.distributions.gaussian import Gaussian, gaussian_kl
-from fewhot.distributions.noise import ONE_DRAW, Shape, float32_or_wider
+from fewhot.distributions.noise import ONE_DRAW, Shape, wide_and_alike
 
 Relaxation = Callable[[Tensor], Gate]
 """Builds the gate used in training from its logits, e.g. ``partial(BinaryConcreteGate, temperature=0.5)``."""
@@ -68,8 +68,7 @@ class SpikeSlab(Distribution):
         relaxation: Relaxation | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        wide = [float32_or_wider(parameter) for parameter in (logits, loc, scale)]
-        self.logits, self.loc, self.scale = _broadcast(*wide)
+        self.logits, self.loc, self.scale = wide_and_alike(logits, loc, scale)
         self.relaxation = relaxation
         super().__init__(self.logits.shape, validate_args=validate_args)
 
@@ -145,10 +144,6 @@ class SpikeSlab(Distribution):
     @property
     def _exact_gate(self) -> Gate:
         return ExactGate(self.logits, validate_args=False)
-
-
-def _broadcast(*tensors: Tensor) -> Sequence[Tensor]:
-    return torch.broadcast_tensors(*tensors)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
 class SpikeSlabKL(NamedTuple):

@@ -9,7 +9,7 @@ from torch.distributions import Distribution
 from fewhot.core.clipping import LOG_VARIANCE_RANGE, clip_keeping_gradient
 from fewhot.core.records import Draw, Knobs, Noise, Params
 from fewhot.core.registry import LATENTS
-from fewhot.distributions import Gaussian, gaussian_kl
+from fewhot.distributions import Gaussian, GaussianSpikeSlab, gaussian_kl
 from fewhot.distributions.noise import latin_normals
 from fewhot.latents.base import CodeSummary, Latent
 
@@ -53,6 +53,8 @@ class GaussianLatent(Latent):
         """Return the closed form against a Gaussian prior, an estimate from the draw against any other."""
         if isinstance(q, Gaussian) and isinstance(p, Gaussian):
             return {"kl": gaussian_kl(q, p).sum(-1)}
+        if isinstance(p, GaussianSpikeSlab):
+            return {"kl": self.log_ratio(q, p, draw)}
         return super().divergence(q, p, draw)
 
     def summary(self, psi: Params) -> CodeSummary:

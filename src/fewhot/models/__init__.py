@@ -5,6 +5,7 @@ from fewhot.models.decoder import Decoder
 from fewhot.models.defaults import encoder_for, likelihood_for, observation_for
 from fewhot.models.encoder import Encoder
 from fewhot.models.latent_model import LatentModel
+from fewhot.models.mat_vae import mat_vae
 from fewhot.models.vae import vae
 from fewhot.models.vsc import vsc
 
@@ -15,6 +16,7 @@ __all__ = [
     "beta_tcvae",
     "encoder_for",
     "likelihood_for",
+    "mat_vae",
     "observation_for",
     "vae",
     "vsc",

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import add
 
+import torch
 from torch import Tensor, nn
 
 from fewhot.core.parts import Part
-from fewhot.core.records import Knobs, Params, Pass, Terms
+from fewhot.core.records import Knobs, Noise, Params, Pass, Terms
 from fewhot.core.registry import STRUCTURES
 
 
@@ -20,6 +21,10 @@ class Term(Part):
     """The step from which this term's controller state stays."""
     whole_batch: bool = False
     """Whether the value is about the batch as a sample, so that a row seen twice is not the row seen once."""
+
+    def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
+        """Return the random numbers this term needs, by names of its own; most need none."""
+        return {}
 
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return this term's contribution; ``divergence`` holds the named parts of KL(q || p), each (..., B)."""
@@ -41,6 +46,10 @@ class Objective(Part):
     def settled_at(self) -> int:
         """The step from which no controller moves."""
         return max((term.settled_at for term in self.terms if isinstance(term, Term)), default=0)
+
+    def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
+        """Return the random numbers that the terms need, besides those of the draw."""
+        return {k: v for term in self.terms if isinstance(term, Term) for k, v in term.noise(n_rows, generator).items()}
 
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return all terms of a pass."""
