@@ -2,7 +2,7 @@
 
 >>> import fewhot as fh
 >>> sorted(name for name in fh.__all__ if name.isupper())
-['MATVAE', 'VAE', 'VSC']
+['HSVAE', 'MATVAE', 'VAE', 'VSC']
 """
 
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from fewhot.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from fewhot.codes import Codes as Codes
+    from fewhot.estimators import HSVAE as HSVAE
     from fewhot.estimators import MATVAE as MATVAE
     from fewhot.estimators import VAE as VAE
     from fewhot.estimators import VSC as VSC
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from fewhot.training import RunFolder as RunFolder
 
 _HOMES = {
+    "HSVAE": "fewhot.estimators",
     "MATVAE": "fewhot.estimators",
     "VAE": "fewhot.estimators",
     "VSC": "fewhot.estimators",
@@ -37,6 +39,7 @@ _SUBPACKAGES = (
 )
 
 __all__ = [
+    "HSVAE",
     "MATVAE",
     "VAE",
     "VSC",

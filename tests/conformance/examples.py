@@ -67,6 +67,8 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
         *({"relaxation": GATES[name](estimator=how)} for name in GATES for how in ("soft", "straight-through")),
     ],
     (PRIORS.kind, "spike-slab"): [{}, {"learned": True}],
+    (LATENTS.kind, "beta-spike-slab"): [{}, {"form": "hierarchical"}],
+    (PRIORS.kind, "beta-spike-slab"): [{}, {"learned": True}],
     (PRIORS.kind, "gaussian-spike-slab"): [{}, {"spike_weight": 0.0}],
     (TERMS.kind, "activation-norm"): [{"order": "l1"}, {"order": "l2"}],
     (TERMS.kind, "total-correlation"): [{}, {"sampling": "weighted"}],
@@ -75,6 +77,7 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
     (SCHEDULES.kind, "cosine"): [{}, {"begin": 7}],
     (FEATURES.kind, "standardise"): [{}, {"centre": False}],
     (MODELS.kind, "vae"): [{}, {"beta": 4.0, "penalty": "l2"}],
+    (MODELS.kind, "hsvae"): [{}, {"form": "hierarchical", "gate_kl_weight": 0.3}, {"l0": 2.0, "n_steps": 50}],
     (MODELS.kind, "mat-vae"): [{"mmd_weight": 2.0}, {"spike_weight": 0.3, "kl_weight": 0.5, "mmd_weight": 0.0}],
     (MODELS.kind, "vsc"): [{"l0": 2.0, "n_steps": 50}, {"alpha": 0.2}, {"alpha": 0.2, "faithful": True}],
 }

@@ -8,7 +8,7 @@ import torch
 from fewhot.core.seeding import seeded
 from fewhot.inference import exact_bound, importance_bound
 from fewhot.inference.evaluation import EXACT
-from fewhot.models import LatentModel, beta_tcvae, mat_vae, vae, vsc
+from fewhot.models import LatentModel, beta_tcvae, hsvae, mat_vae, vae, vsc
 from tests.parts import bank_of, batch_of, rows, shake, spec_of
 
 K = 6
@@ -104,3 +104,46 @@ def test_a_mat_vae_without_spike_and_discrepancy_is_the_vae_on_average() -> None
     (noise,) = bank_of(plain, 1)
     results = [m.run(m.psi(batch_of(x)), batch_of(x), EXACT, noise) for m in (plain, spiked)]
     torch.testing.assert_close(*(m.log_weight(r) for m, r in zip((plain, spiked), results, strict=True)))
+
+
+def hierarchical(x: torch.Tensor, **options: object) -> LatentModel:
+    return build(hsvae, x, gate_prior=(4.0, 1.0), **options)
+
+
+def test_a_collapsed_hsvae_is_the_vsc_with_its_rates() -> None:
+    """Concentrations (a, b) matter only by b / (a + b): the bound is that of gates with these logits."""
+    x = rows()
+    sparse, flat = hierarchical(x), build(vsc, x, alpha=0.2)
+    flat.decoder.load_state_dict(sparse.decoder.state_dict())
+    psi = sparse.psi(batch_of(x))
+    logits = sparse.latent.summary(psi).logits
+    bank = bank_of(sparse, 5)
+    one = exact_bound(sparse, batch_of(x), bank, psi)
+    other = exact_bound(flat, batch_of(x), bank, {"logits": logits, "loc": psi["loc"], "logvar": psi["logvar"]})
+    torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-4)
+
+
+def test_the_hierarchical_objective_is_never_above_the_collapsed_bound_on_average() -> None:
+    x = rows()
+    model = hierarchical(x, form="hierarchical")
+    knobs = model.knobs(torch.tensor(0))
+    with torch.no_grad():
+        result = model.run(model.psi(batch_of(x)), batch_of(x), knobs, model.noise(len(x), torch.Generator()))
+        paid = model.divergence(result)
+        collapsed = model.latent.divergence(model.posterior(result.psi, EXACT), result.p, result.draw)
+    assert (paid["kl_gate"] >= collapsed["kl_gate"] - 1e-5).all()
+    torch.testing.assert_close(paid["kl_slab"], collapsed["kl_slab"])
+
+
+def test_an_hsvae_that_is_always_on_is_the_vae() -> None:
+    x = rows()
+    model, plain = hierarchical(x, gate_kl_weight=0.0), build(vae, x)
+    plain.decoder.load_state_dict(model.decoder.state_dict())
+    psi = {**model.psi(batch_of(x)), "off": torch.full((len(x), K), -50.0), "on": torch.full((len(x), K), 500.0)}
+    (noise,) = bank_of(model, 1)
+    noise = {**noise, "gate": torch.full_like(noise["gate"], 0.5)}
+    result = model.run(psi, batch_of(x), EXACT, noise)
+    dense = plain.run({name: psi[name] for name in ("loc", "logvar")}, batch_of(x), EXACT, noise)
+    torch.testing.assert_close(result.draw.z, dense.draw.z)
+    rate = 100 / 100.5
+    torch.testing.assert_close(model.divergence(result)["kl_slab"], rate * plain.divergence(dense)["kl"])

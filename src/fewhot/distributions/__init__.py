@@ -4,6 +4,10 @@ All follow `torch.distributions`, and add to it explicit noise: ``noise_like`` d
 and ``sample`` accept them.
 """
 
+from fewhot.distributions.beta import beta_kl as beta_kl
+from fewhot.distributions.beta import log_odds_draw as log_odds_draw
+from fewhot.distributions.beta_spike_slab import BetaSpikeSlab as BetaSpikeSlab
+from fewhot.distributions.beta_spike_slab import hierarchical_gate_kl as hierarchical_gate_kl
 from fewhot.distributions.gates import BinaryConcreteGate as BinaryConcreteGate
 from fewhot.distributions.gates import Estimator as Estimator
 from fewhot.distributions.gates import ExactGate as ExactGate
@@ -20,6 +24,7 @@ from fewhot.distributions.spike_slab import SpikeSlabKL as SpikeSlabKL
 from fewhot.distributions.spike_slab import kl_parts as kl_parts
 
 __all__ = [
+    "BetaSpikeSlab",
     "BinaryConcreteGate",
     "Estimator",
     "ExactGate",
@@ -32,6 +37,9 @@ __all__ = [
     "SpikeSlab",
     "SpikeSlabKL",
     "bernoulli_kl",
+    "beta_kl",
     "gaussian_kl",
+    "hierarchical_gate_kl",
     "kl_parts",
+    "log_odds_draw",
 ]

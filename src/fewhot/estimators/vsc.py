@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from sklearn.exceptions import ConvergenceWarning
 from torch import nn
 
-from fewhot.core.checks import one_of, real_number, whole_number
+from fewhot.core.checks import one_of
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
-from fewhot.data import Dataset
-from fewhot.estimators.base import LatentEstimator
 from fewhot.estimators.documentation import documented
+from fewhot.estimators.gated import GatedEstimator
 from fewhot.estimators.recipes import Recipe
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models import vsc
 from fewhot.models.latent_model import LatentModel
-from fewhot.training.gate_shift import shift_gates
 
-DEFAULT_DENSITY = 0.05
-LEAST_DEFAULT_UNITS = 4
-ALLOWED_MISS = 0.1
-"""A relative miss of the asked number of active units beyond which a fit warns."""
+PUBLISHED_RATE = 0.01
 
 
 @ESTIMATORS.register("VSC")
 @documented
-class VSC(LatentEstimator):
+class VSC(GatedEstimator):
     r"""Variational sparse coding: codes in which a few units are on, chosen anew for every row.
 
     .. math:: \mathcal{L}(x) = \mathbb{E}_{q(z|x)}[\log p(x|z)]
@@ -151,56 +144,24 @@ class VSC(LatentEstimator):
         self.callbacks = callbacks
 
     def _build(self, spec: DataSpec, n_steps: int) -> LatentModel:
-        alpha, l0 = self._sparsity()
+        faithful = self.recipe == "iclr2019"
         return vsc(
             spec,
             **self._model_arguments(spec),
-            alpha=alpha,
-            l0=l0,
+            alpha=PUBLISHED_RATE if faithful and self.alpha is None else self.alpha,
+            l0=self._asked(),
             n_steps=n_steps,
-            faithful=self.recipe == "iclr2019",
+            faithful=faithful,
         )
 
-    def _sparsity(self) -> tuple[float | None, float | None]:
-        """Return the prior's fixed rate or the number of active units asked for; exactly one is not None."""
-        if self.alpha is not None:
-            return self.alpha, None
-        if self.l0 is not None:
-            return None, self.l0
-        if self.density is not None:
-            return None, self.density * self.n_components
-        if self.recipe == "iclr2019":
-            return 0.01, None
-        return None, min(self.n_components, max(LEAST_DEFAULT_UNITS, DEFAULT_DENSITY * self.n_components))
-
-    def _finish(self, rows: Dataset) -> None:
-        _, asked = self._sparsity()
-        if asked is None:
-            return
-        self.gate_shift_, active = shift_gates(self.module_, rows, asked, self.seed_)
-        if abs(active - asked) > ALLOWED_MISS * asked:
-            warnings.warn(
-                f"{asked:g} active units a row were asked for, and {active:.3g} are on after {self.n_iter_} steps; "
-                f"give the dial more steps to settle, or ask for fewer units.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+    def _asked(self) -> float | None:
+        return None if self.recipe == "iclr2019" else super()._asked()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        given = [name for name in ("alpha", "density", "l0") if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise InvalidParameterError(f"{' and '.join(given)} were given; give at most one of alpha, density and l0.")
+        given = self._given()
         if self.recipe == "iclr2019" and given not in ([], ["alpha"]):
             raise InvalidParameterError(
                 f"recipe='iclr2019' has a fixed prior and no dial, and {given[0]} was given; give alpha instead."
             )
-        if self.alpha is not None:
-            real_number("alpha", self.alpha, low=1e-6, high=1 - 1e-6)
-        if self.density is not None:
-            real_number("density", self.density, low=0, high=1, open_low=True)
-        if self.l0 is not None:
-            real_number("l0", self.l0, low=0, high=self.n_components, open_low=True)
-        if self.max_active is not None:
-            whole_number("max_active", self.max_active)
         one_of("prior", self.prior, ("fixed",))

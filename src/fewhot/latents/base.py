@@ -61,6 +61,10 @@ class Latent(Part):
         """Return the posterior as codes."""
         raise TypeError(f"{type(self).__name__} does not say its codes; define summary(psi).")
 
+    def shift_gates(self, shift: float) -> None:
+        """Add ``shift`` to the logit of every gate."""
+        raise TypeError(f"{type(self).__name__} does not say how to shift its gates; define shift_gates(shift).")
+
     def divergence(self, q: Distribution, p: Distribution, draw: Draw) -> Params:
         """Return the named parts of KL(q || p), each (..., B)."""
         try:

@@ -4,6 +4,7 @@ from fewhot.models.beta_tcvae import beta_tcvae
 from fewhot.models.decoder import Decoder
 from fewhot.models.defaults import encoder_for, likelihood_for, observation_for
 from fewhot.models.encoder import Encoder
+from fewhot.models.hsvae import hsvae
 from fewhot.models.latent_model import LatentModel
 from fewhot.models.mat_vae import mat_vae
 from fewhot.models.vae import vae
@@ -15,6 +16,7 @@ __all__ = [
     "LatentModel",
     "beta_tcvae",
     "encoder_for",
+    "hsvae",
     "likelihood_for",
     "mat_vae",
     "observation_for",

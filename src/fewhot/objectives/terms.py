@@ -24,15 +24,19 @@ class Reconstruction(Term):
 class KL(Term):
     r""":math:`-\beta\,w(t)\,\mathrm{KL}(q(z|x)\,\|\,p(z))`; the knob ``kl_weight`` is :math:`w(t)`, 1 when absent.
 
-    The bound always carries weight 1; only the loss is weighted.
+    The bound always carries weight 1; only the loss is weighted. ``gate_weight`` is a weight of its own for the part
+    that chooses the units, ``weight`` when not given.
     """
 
-    def __init__(self, weight: float = 1.0) -> None:
+    def __init__(self, weight: float = 1.0, gate_weight: float | None = None) -> None:
         super().__init__()
         self.weight = real_number("weight", weight, low=0)
+        self.gate_weight = None if gate_weight is None else real_number("gate_weight", gate_weight, low=0)
 
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return the divergence of each row, by its parts."""
         total = torch.stack(tuple(divergence.values())).sum(0)  # (..., B)
-        weight = self.weight * knobs.get("kl_weight", 1.0)
-        return Terms(-total, weight * total.mean(), dict(divergence))
+        weighted = self.weight * total
+        if self.gate_weight is not None and "kl_gate" in divergence:
+            weighted = weighted + (self.gate_weight - self.weight) * divergence["kl_gate"]
+        return Terms(-total, knobs.get("kl_weight", 1.0) * weighted.mean(), dict(divergence))

@@ -9,7 +9,6 @@ import torch
 
 from fewhot.core.devices import matrix_precision
 from fewhot.data import Dataset
-from fewhot.latents import SpikeSlabLatent
 from fewhot.models.latent_model import LatentModel
 
 LARGEST_SHIFT = 1.0
@@ -33,19 +32,18 @@ def shift_gates(model: LatentModel, data: Dataset, l0: float, seed: int) -> Gate
     A unit is active where its logit is positive, so the shift is minus the logit with as many above it as there should
     be active units. Any posterior gives a bound: the one reported afterwards belongs to the shifted gates.
     """
-    assert isinstance(model.latent, SpikeSlabLatent)
     if data.n_rows > _MOST_ROWS:
         data = data.subset(np.sort(np.random.default_rng(seed).choice(data.n_rows, _MOST_ROWS, replace=False)))
     logits = _logits(model, data, seed)
     wanted = min(max(round(l0 * data.n_rows), 1), logits.numel())
     threshold = float(logits.flatten().topk(wanted).values[-1])
     shift = min(max(_JUST_ON - threshold, -LARGEST_SHIFT), LARGEST_SHIFT)
-    model.latent.shift_gates(shift)
+    model.latent.shift_gates(shift)  # a family without gates refuses
     return GateShift(shift, float((logits + shift > 0).sum()) / data.n_rows)
 
 
 def _logits(model: LatentModel, data: Dataset, seed: int) -> torch.Tensor:
     noise = model.bank(1, seed, "gate shift", data.device)[0]
     with matrix_precision("float32", data.device):
-        parts = [model.psi(model.observe(batch, noise))["logits"] for batch in data.batches(_BATCH)]
-    return torch.cat(parts)
+        told = [model.latent.summary(model.psi(model.observe(batch, noise))) for batch in data.batches(_BATCH)]
+    return torch.cat([codes.logits for codes in told if codes.logits is not None])

@@ -1,0 +1,74 @@
+"""What estimators with gates share: how many units are on, and the last turn of the dial."""
+
+from __future__ import annotations
+
+import warnings
+
+from sklearn.exceptions import ConvergenceWarning
+
+from fewhot.core.checks import real_number, whole_number
+from fewhot.core.errors import InvalidParameterError
+from fewhot.data import Dataset
+from fewhot.estimators.base import LatentEstimator
+from fewhot.training.gate_shift import shift_gates
+
+DEFAULT_DENSITY = 0.05
+LEAST_DEFAULT_UNITS = 4
+ALLOWED_MISS = 0.1
+"""A relative miss of the asked number of active units beyond which a fit warns."""
+
+
+class GatedEstimator(LatentEstimator):
+    """An estimator whose units are on or off, by a fixed prior or by the dial."""
+
+    fixed_priors: tuple[str, ...] = ("alpha",)
+    """Arguments that fix the prior; at most one of them, ``density`` and ``l0`` may be given."""
+
+    alpha: float | None
+    density: float | None
+    l0: float | None
+    max_active: int | None
+    gate_shift_: float
+
+    def _asked(self) -> float | None:
+        """Return the mean number of active units asked for; None where the prior is fixed."""
+        if any(getattr(self, name) is not None for name in self.fixed_priors):
+            return None
+        if self.l0 is not None:
+            return self.l0
+        if self.density is not None:
+            return self.density * self.n_components
+        return min(self.n_components, max(LEAST_DEFAULT_UNITS, DEFAULT_DENSITY * self.n_components))
+
+    def _finish(self, rows: Dataset) -> None:
+        asked = self._asked()
+        if asked is None:
+            return
+        self.gate_shift_, active = shift_gates(self.module_, rows, asked, self.seed_)
+        if abs(active - asked) > ALLOWED_MISS * asked:
+            warnings.warn(
+                f"{asked:g} active units a row were asked for, and {active:.3g} are on after {self.n_iter_} steps; "
+                f"give the dial more steps to settle, or ask for fewer units.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _given(self) -> list[str]:
+        """Return which of the ways to say how sparse were taken."""
+        return [name for name in (*self.fixed_priors, "density", "l0") if getattr(self, name) is not None]
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        given, ways = self._given(), [*self.fixed_priors, "density", "l0"]
+        if len(given) > 1:
+            raise InvalidParameterError(
+                f"{' and '.join(given)} were given; give at most one of {', '.join(ways[:-1])} and {ways[-1]}."
+            )
+        if self.alpha is not None:
+            real_number("alpha", self.alpha, low=1e-6, high=1 - 1e-6)
+        if self.density is not None:
+            real_number("density", self.density, low=0, high=1, open_low=True)
+        if self.l0 is not None:
+            real_number("l0", self.l0, low=0, high=self.n_components, open_low=True)
+        if self.max_active is not None:
+            whole_number("max_active", self.max_active)

@@ -1,0 +1,118 @@
+"""The Beta spike-and-slab family: exact zeros, and a probability of being on that is itself uncertain."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.distributions import Distribution
+from torch.nn import functional as F
+
+from fewhot.core.checks import one_of
+from fewhot.core.clipping import LOG_VARIANCE_RANGE, LOGIT_RANGE, clip_keeping_gradient
+from fewhot.core.records import Draw, Knobs, Noise, Params
+from fewhot.core.registry import LATENTS
+from fewhot.distributions import BetaSpikeSlab, hierarchical_gate_kl, kl_parts, log_odds_draw
+from fewhot.distributions.noise import latin_normals, latin_uniforms
+from fewhot.latents.base import CodeSummary, Latent
+from fewhot.latents.relaxations import BinaryConcrete, Relaxation
+
+CONCENTRATIONS = (0.5, 100.0)
+FORMS = ("collapsed", "hierarchical")
+
+
+@LATENTS.register("beta-spike-slab")
+class BetaSpikeSlabLatent(Latent):
+    r"""A rate, then a code.
+
+    .. math:: v_j \sim \mathrm{Beta}(b_j, a_j), \qquad
+        z_j \sim v_j\,\mathcal{N}(\mu_j,\sigma_j^2) + (1-v_j)\,\delta_0
+
+    Parameters
+    ----------
+    n_in, n_latent
+        Widths of the features and of the code.
+    relaxation
+        The gate used in training; ``BinaryConcrete()`` (straight-through) when not given.
+    form
+        ``"collapsed"`` integrates v out: gates are drawn from :math:`b/(a+b)` and pay for that law alone, which gives
+        the tighter bound. ``"hierarchical"`` draws v in training and pays for its Beta law, as published. Evaluation
+        is always collapsed.
+    """
+
+    gated = True
+    refinable = ("off", "on", "loc", "logvar")
+    gate_shift: Tensor
+
+    def __init__(self, n_in: int, n_latent: int, relaxation: Relaxation | None = None, form: str = "collapsed") -> None:
+        super().__init__()
+        self.n_in = n_in
+        self.n_latent = n_latent
+        self.relaxation = relaxation or BinaryConcrete()
+        self.form = one_of("form", form, FORMS)
+        self.heads = nn.Linear(n_in, 4 * n_latent)
+        self.register_buffer("gate_shift", torch.zeros(()))
+
+    def psi(self, h: Tensor) -> Params:
+        """Return the heads of the two concentrations, slab means and slab log variances of each row."""
+        off, on, loc, logvar = self.heads(h).float().chunk(4, dim=-1)
+        return {"off": off, "on": on, "loc": loc, "logvar": logvar}
+
+    @torch.no_grad()
+    def shift_gates(self, shift: float) -> None:
+        """Add ``shift`` to the logit of every gate."""
+        self.gate_shift += shift
+
+    def posterior(self, psi: Params, knobs: Knobs) -> BetaSpikeSlab:
+        """Return the law whose draws use the gate that ``knobs`` asks for."""
+        off, on = self._concentrations(psi)
+        scale = torch.exp(0.5 * clip_keeping_gradient(psi["logvar"], *LOG_VARIANCE_RANGE))
+        return BetaSpikeSlab(
+            off,
+            on,
+            psi["loc"],
+            scale,
+            relaxation=lambda l: self.relaxation(l, knobs),
+            hierarchical=self.form == "hierarchical" and knobs.gates == "relaxed",
+            validate_args=False,
+        )
+
+    def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
+        """Return uniforms for the gates and their Beta laws, and standard normals for the slabs."""
+        shape, device = (n_rows, self.n_latent), generator.device
+        uniform = ("gate", "beta_off", "beta_on") if self.form == "hierarchical" else ("gate",)
+        drawn = {name: torch.rand(shape, generator=generator, device=device) for name in uniform}
+        return {**drawn, "slab": torch.randn(shape, generator=generator, device=device)}
+
+    def bank(self, n: int, generator: torch.Generator) -> list[Noise]:
+        """Return stratified uniforms and standard normals."""
+        gate = latin_uniforms(n, self.n_latent, generator)
+        slab = latin_normals(n, self.n_latent, generator)
+        return [{"gate": u[None], "slab": e[None]} for u, e in zip(gate, slab, strict=True)]
+
+    def draw(self, q: Distribution, noise: Noise) -> Draw:
+        """Return gate times slab; in hierarchical training the gate's logit is drawn first."""
+        assert isinstance(q, BetaSpikeSlab)
+        shape = noise["slab"].shape[:-2]
+        if not q.hierarchical or q.relaxation is None:
+            return q.draw(shape, noise=noise)
+        odds = log_odds_draw(q.on, q.off, noise["beta_on"], noise["beta_off"])
+        gate = q.relaxation(clip_keeping_gradient(odds, *LOGIT_RANGE)).rsample(noise=noise["gate"])
+        return Draw(gate * q.slab.rsample(shape, noise=noise["slab"]), gate, {"odds": odds})
+
+    def divergence(self, q: Distribution, p: Distribution, draw: Draw) -> Params:
+        """Return what the gates cost, or their Beta laws where those were drawn, and what the chosen values cost."""
+        assert isinstance(q, BetaSpikeSlab)
+        assert isinstance(p, BetaSpikeSlab)
+        gate, slab = kl_parts(q, p)
+        gate = hierarchical_gate_kl(q, p) if q.hierarchical else gate
+        return {"kl_gate": gate.sum(-1), "kl_slab": slab.sum(-1)}
+
+    def summary(self, psi: Params) -> CodeSummary:
+        """Return slab means and variances with the logits of being on, v integrated out."""
+        off, on = self._concentrations(psi)
+        logits = (on.log() - off.log()).clamp(*LOGIT_RANGE)
+        return CodeSummary(psi["loc"], psi["logvar"].clamp(*LOG_VARIANCE_RANGE).exp(), logits)
+
+    def _concentrations(self, psi: Params) -> tuple[Tensor, Tensor]:
+        off, on = (clip_keeping_gradient(F.softplus(psi[name]) + 1e-5, *CONCENTRATIONS) for name in ("off", "on"))
+        return off, on * self.gate_shift.exp()

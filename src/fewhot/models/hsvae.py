@@ -1,0 +1,64 @@
+"""The hierarchical sparse VAE: spike-and-slab codes whose on-probabilities have a Beta prior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import nn
+
+from fewhot.core.records import DataSpec
+from fewhot.core.registry import MODELS
+from fewhot.core.schedules import Linear
+from fewhot.inference import Amortised
+from fewhot.latents import BetaSpikeSlabLatent, BinaryConcrete
+from fewhot.likelihoods.base import Likelihood
+from fewhot.models.decoder import Decoder
+from fewhot.models.defaults import encoder_for, likelihood_for, observation_for, rate_decay
+from fewhot.models.latent_model import LatentModel
+from fewhot.models.vsc import FREEZE_SHARE, WARM_UP_SHARE, usage_cap
+from fewhot.objectives import KL, Dial, Objective, Reconstruction
+from fewhot.priors import BetaSpikeSlabPrior
+
+
+@MODELS.register("hsvae")
+def hsvae(
+    spec: DataSpec,
+    *,
+    n_latent: int = 64,
+    hidden_layer_sizes: Sequence[int] = (400,),
+    encoder: str | nn.Module = "auto",
+    likelihood: str | Likelihood = "auto",
+    observation: str = "as-is",
+    gate_prior: tuple[float, float] = (4.0, 1.0),
+    l0: float | None = None,
+    kl_weight: float = 1.0,
+    gate_kl_weight: float = 1.0,
+    form: str = "collapsed",
+    n_steps: int = 20_000,
+) -> LatentModel:
+    r"""Codes that are exactly zero off a set chosen anew for every row, under a Beta law for each unit's rate.
+
+    .. math:: \mathcal{L}(x) = \mathbb{E}_{q(z|x)}[\log p(x|z)] - \psi \sum_j \tfrac{b_j}{a_j+b_j}\,G_j
+        - \lambda \sum_j K_j
+
+    with :math:`K_j = \mathrm{KL}(\mathrm{Beta}(a_j,b_j)\,\|\,\mathrm{Beta}(a,b))` in the hierarchical form and the
+    smaller :math:`B(\tfrac{b_j}{a_j+b_j}\,\|\,\tfrac{b}{a+b})` in the collapsed one. ``gate_prior`` is
+    :math:`(a, b)`, the concentrations of being off and on; ``l0`` learns them and holds the mean number of active
+    units by a dial.
+    """
+    observed = observation_for(spec, observation)
+    seen = observed.spec(spec)
+    body = encoder_for(seen, hidden_layer_sizes, encoder)
+    dial = [] if l0 is None else [Dial(n_latent, l0, usage_cap(l0, n_latent), freeze_at=int(FREEZE_SHARE * n_steps))]
+    off, on = gate_prior if l0 is None else (max(n_latent / l0 - 1, 1.0), 1.0)
+    warm_up = Linear(0.0, 1.0, max(1, int(WARM_UP_SHARE * n_steps)))
+    return LatentModel(
+        observation=observed,
+        encoder=body,
+        latent=BetaSpikeSlabLatent(body.n_out, n_latent, BinaryConcrete(1.0, "straight-through"), form),
+        prior=BetaSpikeSlabPrior(n_latent, off, on, learned=l0 is not None),
+        decoder=Decoder(n_latent, list(hidden_layer_sizes)[::-1], likelihood_for(seen, likelihood)),
+        objective=Objective([Reconstruction(), KL(kl_weight, gate_kl_weight), *dial]),
+        inference=Amortised(),
+        schedules={"kl_weight": warm_up, "learning_rate": rate_decay(n_steps)},
+    )
