@@ -10,7 +10,6 @@ The test images choose nothing: the defaults were compared on rows cut from the 
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import os
 import time
@@ -21,6 +20,7 @@ import numpy as np
 import torch
 
 import fewhot as fh
+from fewhot.data import load_dataset
 from fewhot.metrics import activity
 
 COMMON: dict[str, Any] = {
@@ -31,12 +31,6 @@ COMMON: dict[str, Any] = {
     "max_steps": 20_000,
     "compile": "graph",
 }
-
-
-def images(folder: Path, part: str) -> np.ndarray:
-    """Grey levels in [0, 1], (n, 784)."""
-    raw = gzip.decompress((folder / f"{part}-images-idx3-ubyte.gz").read_bytes())
-    return np.frombuffer(raw, np.uint8, offset=16).reshape(-1, 784).astype(np.float32) / 255
 
 
 def measure(estimator: fh.VAE | fh.VSC, train: np.ndarray, test: np.ndarray) -> dict[str, float]:
@@ -71,7 +65,7 @@ def main() -> None:
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--out", type=Path, default=Path("results/vsc-mnist"))
     arguments = parser.parse_args()
-    train, grey = (images(Path(arguments.data_dir) / "mnist", part) for part in ("train", "t10k"))
+    train, grey = (load_dataset("mnist", part, arguments.data_dir).X for part in ("train", "test"))
     test = (np.random.default_rng(0).random(grey.shape) < grey).astype(np.float32)
     models = {
         "VSC(l0=5)": lambda seed: fh.VSC(l0=5, random_state=seed, **COMMON),

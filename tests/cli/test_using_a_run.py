@@ -210,6 +210,14 @@ def test_a_probe_needs_labels(fitted: Path, tmp_path: Path) -> None:
     assert "x.npy has no labels" in refused("evaluate", fitted, tmp_path / "x.npy", "--probe")
 
 
+def test_labels_without_a_probe_are_said_to_be_set_aside(fitted: Path, tmp_path: Path) -> None:
+    digits = load_dataset("digits", split="test")
+    columns = ",".join([*(f"p{i}" for i in range(64)), "kind"])
+    table = np.column_stack([digits.X, digits.y])
+    np.savetxt(tmp_path / "x.csv", table, delimiter=",", header=columns, comments="")
+    assert "add --probe" in done("evaluate", fitted, tmp_path / "x.csv", "--label", "kind").stderr
+
+
 def test_samples_of_images_are_drawn(own_run: Path) -> None:
     done("sample", own_run, "--n", "3")
     assert (own_run / "samples.png").read_bytes().startswith(b"\x89PNG")

@@ -214,8 +214,10 @@ def test_a_number_of_units_that_was_not_reached_is_said(
     asked: dict[str, float], says: str, rows: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gate_shift, "LARGEST_SHIFT", 0.0)
-    with pytest.warns(ConvergenceWarning, match=rf"^{says} active units a row were asked for, and .* more steps"):
+    sentence = rf"^{says} active units a row were asked for, and .* more steps"
+    with pytest.warns(ConvergenceWarning, match=sentence) as told:
         small(VSC, max_steps=2, **asked).fit(rows)
+    assert [warning.filename for warning in told] == [__file__]
 
 
 def test_the_last_shift_brings_held_out_rows_to_the_number_asked_for() -> None:

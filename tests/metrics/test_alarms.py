@@ -128,3 +128,11 @@ def test_the_worst_comes_first() -> None:
         number("relaxation_gap", 9.0, "poor"), number("overlap", 0.9, "poor"), number("active", 3.0), grey_levels=True
     )
     assert found == ["same_units", "relaxed_objective", "grey_levels"]
+
+
+@pytest.mark.parametrize(("active", "advice"), [(1.0, "train longer"), (4.0, "ask for more units")])
+def test_empty_rows_are_met_by_what_was_not_done_yet(active: float, advice: str) -> None:
+    facts = {"gated": True, "n_units": 8, "asked": 4.0}
+    numbers = [Number(name="active", value=active), number("empty_rows", 0.3, "poor")]
+    found = alarms(Summary(numbers=numbers, facts=facts))
+    assert [advice in alarm.sentence for alarm in found if alarm.name == "empty_rows"] == [True]

@@ -125,7 +125,7 @@ def test_divergence_keeps_the_last_good_checkpoint(tmp_path: Path) -> None:
     of = model("vsc")
     of.inference = PoisonedLoss(at=7)
     run = RunFolder(tmp_path, checkpoint_steps=3)
-    with pytest.raises(DivergedError, match="last good checkpoint"):
+    with pytest.raises(DivergedError, match="the checkpoint of step 6 is intact"):
         trainer(of, 30, run=run, evaluate_every=1000).fit(dataset(), None, {"data": "x"})
     assert [path.name for path in sorted((tmp_path / "checkpoints").glob("step-*"))] == [
         "step-000000003",
@@ -228,3 +228,10 @@ def test_a_bound_that_is_not_a_number_is_never_the_best(monkeypatch: pytest.Monk
     train.fit(dataset(), dataset(seed=1))
     assert train.done == 15
     assert same(weights(of), kept[0])
+
+
+def test_divergence_before_the_first_checkpoint_claims_none(tmp_path: Path) -> None:
+    of = model("vsc")
+    of.inference = PoisonedLoss(at=2)
+    with pytest.raises(DivergedError, match="no checkpoint was written yet"):
+        trainer(of, 30, run=RunFolder(tmp_path, checkpoint_steps=20), evaluate_every=1000).fit(dataset(), None, {})

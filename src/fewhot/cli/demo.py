@@ -33,11 +33,14 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Learn sparse codes of small handwritten digits, and explain what came out."""
+    import torch
+
     from fewhot.cli.config import FitConfig
     from fewhot.cli.fitting import rows_for, run_fit
     from fewhot.cli.runs import REPORT
     from fewhot.cli.showing import show_numbers
 
+    torch.set_num_threads(1)  # as fast as several for so small a model, and not slowed by other programs
     arguments = {"n_components": UNITS, "l0": float(ACTIVE), "max_steps": max_steps, "device": device}
     config = FitConfig(data="digits", model="vsc", seed=0, arguments=arguments)
     config.estimator(verbose=0, callbacks=[])._check_parameters()

@@ -56,6 +56,8 @@ def evaluate(
     folders = _apart([run, *(against or [])])
     estimators = [load_run(folder, device) for folder in folders]
     rows = source.open()
+    if label is not None and not probe:
+        note("The labels are set aside; add --probe to train a classifier on the codes.")
     found = [
         _measure(folder, model, rows, data_dir, probe=probe) for folder, model in zip(folders, estimators, strict=True)
     ]

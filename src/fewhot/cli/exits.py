@@ -109,9 +109,13 @@ def in_flags(sentence: str) -> str:
 
     >>> in_flags("This machine has no GPU; use device='cpu', or name the column by label=.")
     'This machine has no GPU; use --device cpu, or name the column by --label.'
+    >>> in_flags("data_dir is 'x', which is no folder.")
+    "--data-dir is 'x', which is no folder."
     """
     told = _ARGUMENT.sub(lambda found: f"{_FLAGS[found[1]]} {found[2].strip(chr(39))}".rstrip(), sentence)
-    return told.replace("random_state", _FLAGS["random_state"])
+    for name in ("random_state", "data_dir"):  # no setting in a file goes by these names
+        told = told.replace(name, _FLAGS[name])
+    return told
 
 
 def _usage(error: Any) -> str:

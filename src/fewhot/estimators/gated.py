@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 from sklearn.exceptions import ConvergenceWarning
 
 from fewhot.core.checks import real_number, whole_number
 from fewhot.core.errors import InvalidParameterError
+from fewhot.core.warning import warn_caller
 from fewhot.data import Dataset
 from fewhot.estimators.base import LatentEstimator
 from fewhot.training.gate_shift import shift_gates
@@ -46,11 +45,10 @@ class GatedEstimator(LatentEstimator):
             return
         self.gate_shift_, active = shift_gates(self.module_, rows, asked, self.seed_)
         if abs(active - asked) > ALLOWED_MISS * asked:
-            warnings.warn(
-                f"{asked:g} active units a row were asked for, and {active:.3g} are on after {self.n_iter_} steps; "
-                f"give the dial more steps to settle, or ask for fewer units.",
+            warn_caller(
+                f"{asked:g} active units a row were asked for, and {active:.3g} are on in rows held out after "
+                f"{self.n_iter_} steps; give the dial more steps to settle (max_steps=).",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _given(self) -> list[str]:

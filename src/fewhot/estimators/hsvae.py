@@ -160,7 +160,8 @@ class HSVAE(GatedEstimator):
         """Return the prior's concentrations of being off and on, where they are fixed."""
         if self.alpha is not None:
             return TOTAL_CONCENTRATION * (1 - self.alpha), TOTAL_CONCENTRATION * self.alpha
-        return (4.0, 1.0) if self.gate_prior is None else tuple(self.gate_prior)
+        off, on = (4.0, 1.0) if self.gate_prior is None else self.gate_prior
+        return off, on
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

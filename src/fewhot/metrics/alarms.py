@@ -9,6 +9,9 @@ from typing import Literal
 from fewhot.metrics.summary import Number, Summary
 from fewhot.metrics.verdicts import ALL_OPEN, ALL_SHUT
 
+ENOUGH = 0.9
+"""The share of the asked units at which the dial counts as settled."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alarm:
@@ -78,7 +81,7 @@ def _gates(summary: Summary) -> Iterator[Alarm]:
             name="collapse",
             severity="error",
             sentence=f"All gates are shut in {summary.value('empty_rows'):.0%} of the rows, so the codes are empty; "
-            f"ask for a number of units with l0= or density=, or train longer.",
+            f"{_more_units(summary)}.",
         )
         return
     if active >= ALL_OPEN * n_units:
@@ -121,8 +124,17 @@ def _units(summary: Summary, n_units: int) -> Iterator[Alarm]:
             name="empty_rows",
             severity="warning",
             sentence=f"{summary.value('empty_rows'):.0%} of the rows have no active unit, and so one code for all; "
-            f"ask for more units with l0= or density=.",
+            f"{_more_units(summary)}.",
         )
+
+
+def _more_units(summary: Summary) -> str:
+    """Say how to have more units on: fewer than were asked for means that the fit is not done."""
+    asked = summary.facts.get("asked")
+    if asked is None:
+        return "ask for a number of units with l0= or density="
+    reached = summary.value("active") >= ENOUGH * asked
+    return "ask for more units with l0= or density=" if reached else "train longer (max_steps=)"
 
 
 def _dial(summary: Summary) -> Iterator[Alarm]:
@@ -132,7 +144,7 @@ def _dial(summary: Summary) -> Iterator[Alarm]:
             name="asked_number",
             severity="warning",
             sentence=f"{summary.facts['asked']:g} active units a row were asked for and {summary.value('active'):.3g} "
-            f"are on; give the dial more steps to settle, or ask for fewer units.",
+            f"are on; give the dial more steps to settle (max_steps=).",
         )
     if summary.verdict("expected_active") == "poor":
         yield Alarm(

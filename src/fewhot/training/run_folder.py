@@ -127,14 +127,17 @@ class RunFolder:
                 )
                 (folder / _META).write_text(json.dumps({"format": _FORMAT, **meta}), encoding="utf-8")
         except (OSError, SafetensorError) as error:
-            kept = self._checkpoints()
-            last = f"the checkpoint of step {_step_of(kept[-1])} is intact" if kept else "no earlier checkpoint exists"
             raise RunFolderError(
-                f"The checkpoint of step {step} could not be written to {self.path} ({error}); {last}: free some space "
-                f"and fit again to go on from there."
+                f"The checkpoint of step {step} could not be written to {self.path} ({error}); {self.last_kept()}: "
+                f"free some space and fit again to go on from there."
             ) from error
         for old in self._checkpoints()[:-KEPT]:
             shutil.rmtree(old, ignore_errors=True)
+
+    def last_kept(self) -> str:
+        """Say which checkpoint a run that fails now goes on from."""
+        kept = self._checkpoints()
+        return f"the checkpoint of step {_step_of(kept[-1])} is intact" if kept else "no checkpoint was written yet"
 
     def close(self) -> None:
         """Give the folder back."""

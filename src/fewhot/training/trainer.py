@@ -193,7 +193,7 @@ class Trainer:
             return
         step = int(self.step.halt.at)
         term = next(name for meter in self.step.meters if (name := meter.first_bad()) is not None)
-        kept = "" if self.run is None else f"; the last good checkpoint is in {self.run.path}"
+        kept = "" if self.run is None else f"; {self.run.last_kept()}"
         raise DivergedError(
             f"Training stopped at step {step} because the {term} was not finite; lower learning_rate (now "
             f"{self.settings.learning_rate:g}) or rescale the columns of X{kept}."

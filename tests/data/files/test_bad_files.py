@@ -78,6 +78,11 @@ def test_a_file_of_another_kind(tmp_path: Path, ending: str, content: bytes) -> 
     sentence_of(tmp_path / f"x{ending}")
 
 
+def test_a_damaged_archive_is_not_called_pickle(tmp_path: Path) -> None:
+    (tmp_path / "x.npz").write_bytes(np.random.default_rng(0).bytes(1000))
+    assert "pickle" not in sentence_of(tmp_path / "x.npz")
+
+
 @pytest.mark.parametrize("name", ["folder", "folder.csv"])
 def test_a_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()

@@ -37,10 +37,10 @@ def read_npz(path: Path, label: str | int | None = None) -> Table:
     An array "y" gives the labels, and one of strings called "feature_names" the columns' names.
     """
     _no_label_column(path, label)
+    if not zipfile.is_zipfile(path):
+        raise unreadable(path, "an .npz archive")
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise unreadable(path, "an .npz archive")
             names = archive.files
             sparse = {"format", "shape", "data"} <= set(names)
             matrix: Any = sp.load_npz(path) if sparse else archive[_matrix_name(path, archive)]
