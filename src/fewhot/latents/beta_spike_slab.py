@@ -17,7 +17,9 @@ from fewhot.latents.base import CodeSummary, Latent
 from fewhot.latents.relaxations import BinaryConcrete, Relaxation
 
 CONCENTRATIONS = (0.5, 100.0)
+"""Where Beta laws that are drawn have their concentrations; outside, draws and their gradients lose their digits."""
 FORMS = ("collapsed", "hierarchical")
+HEADS = ("rate", "softplus")
 
 
 @LATENTS.register("beta-spike-slab")
@@ -37,25 +39,39 @@ class BetaSpikeSlabLatent(Latent):
         ``"collapsed"`` integrates v out: gates are drawn from :math:`b/(a+b)` and pay for that law alone, which gives
         the tighter bound. ``"hierarchical"`` draws v in training and pays for its Beta law, as published. Evaluation
         is always collapsed.
+    gate_head
+        ``"rate"`` gives the logit of :math:`b/(a+b)` and the size of :math:`a+b`; ``"softplus"`` gives a and b
+        themselves, as published, and moves rates near 0 very slowly.
     """
 
     gated = True
-    refinable = ("off", "on", "loc", "logvar")
     gate_shift: Tensor
 
-    def __init__(self, n_in: int, n_latent: int, relaxation: Relaxation | None = None, form: str = "collapsed") -> None:
+    def __init__(
+        self,
+        n_in: int,
+        n_latent: int,
+        relaxation: Relaxation | None = None,
+        form: str = "collapsed",
+        gate_head: str = "rate",
+    ) -> None:
         super().__init__()
         self.n_in = n_in
         self.n_latent = n_latent
         self.relaxation = relaxation or BinaryConcrete()
         self.form = one_of("form", form, FORMS)
+        self.gate_head = one_of("gate_head", gate_head, HEADS)
+        self.refinable = (*self._gate_heads, "loc", "logvar")
         self.heads = nn.Linear(n_in, 4 * n_latent)
         self.register_buffer("gate_shift", torch.zeros(()))
 
+    @property
+    def _gate_heads(self) -> tuple[str, str]:
+        return ("logits", "size") if self.gate_head == "rate" else ("off", "on")
+
     def psi(self, h: Tensor) -> Params:
-        """Return the heads of the two concentrations, slab means and slab log variances of each row."""
-        off, on, loc, logvar = self.heads(h).float().chunk(4, dim=-1)
-        return {"off": off, "on": on, "loc": loc, "logvar": logvar}
+        """Return two heads for the concentrations, slab means and slab log variances of each row."""
+        return dict(zip(self.refinable, self.heads(h).float().chunk(4, dim=-1), strict=True))
 
     @torch.no_grad()
     def shift_gates(self, shift: float) -> None:
@@ -114,5 +130,11 @@ class BetaSpikeSlabLatent(Latent):
         return CodeSummary(psi["loc"], psi["logvar"].clamp(*LOG_VARIANCE_RANGE).exp(), logits)
 
     def _concentrations(self, psi: Params) -> tuple[Tensor, Tensor]:
-        off, on = (clip_keeping_gradient(F.softplus(psi[name]) + 1e-5, *CONCENTRATIONS) for name in ("off", "on"))
+        if self.gate_head == "rate":
+            logits, size = clip_keeping_gradient(psi["logits"], *LOGIT_RANGE), F.softplus(psi["size"]) + 1
+            off, on = size * torch.sigmoid(-logits), size * torch.sigmoid(logits)
+        else:
+            off, on = (F.softplus(psi[name]) + 1e-5 for name in ("off", "on"))
+        if self.form == "hierarchical" or self.gate_head == "softplus":
+            off, on = (clip_keeping_gradient(value, *CONCENTRATIONS) for value in (off, on))
         return off, on * self.gate_shift.exp()
