@@ -13,7 +13,7 @@ from fewhot.latents import BinaryConcrete, SharpSigmoid
 from fewhot.likelihoods import BernoulliLikelihood, GaussianLikelihood
 from fewhot.models import encoder_for, likelihood_for, observation_for, vae, vsc
 from fewhot.models.defaults import features_for
-from fewhot.models.vsc import FREEZE_SHARE, usage_cap
+from fewhot.models.vsc import FREEZE_SHARE, dial_for
 from fewhot.nn import RowsMLP, UserBody
 from fewhot.objectives import Dial
 from tests.parts import batch_of, rows, spec_of
@@ -144,7 +144,9 @@ def test_the_published_training_and_ours() -> None:
 
 @pytest.mark.parametrize("n_latent", [8, 64, 512])
 @pytest.mark.parametrize("share", [0.01, 0.05, 0.2, 0.3, 0.31, 0.6, 1.0])
-def test_the_cap_leaves_room_for_the_mean_and_is_a_share(n_latent: int, share: float) -> None:
-    cap = usage_cap(share * n_latent, n_latent)
+@pytest.mark.parametrize("crowding", [4.0, 6.0])
+def test_the_cap_leaves_room_for_the_mean_and_is_a_share(n_latent: int, share: float, crowding: float) -> None:
+    (dial,) = dial_for(share * n_latent, n_latent, 1000, crowding)
+    cap = dial.cap
     assert share <= cap <= 1
     assert cap < 0.5 or share > 0.3

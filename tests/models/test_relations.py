@@ -146,3 +146,19 @@ def test_an_hsvae_that_is_always_on_is_the_vae() -> None:
     dense = plain.run({name: psi[name] for name in ("loc", "logvar")}, batch_of(x), EXACT, noise)
     torch.testing.assert_close(result.draw.z, dense.draw.z)
     torch.testing.assert_close(model.divergence(result)["kl_slab"], plain.divergence(dense)["kl"])
+
+
+def test_a_joint_prior_that_has_learned_nothing_is_the_independent_one() -> None:
+    x = rows()
+    joint, independent = (build(vsc, x, l0=2.0, joint=joint) for joint in (True, False))
+    joint.encoder.load_state_dict(independent.encoder.state_dict())
+    joint.latent.load_state_dict(independent.latent.state_dict())
+    joint.decoder.load_state_dict(independent.decoder.state_dict())
+    with torch.no_grad():
+        joint.prior.gates.last.weight.zero_()
+        joint.prior.slabs[-1].weight.zero_()
+        for name in ("logits", "loc", "logvar"):
+            getattr(joint.prior, name).copy_(getattr(independent.prior, name))
+    bank = bank_of(joint, 5)
+    for bound in (exact_bound, importance_bound):
+        torch.testing.assert_close(bound(joint, batch_of(x), bank), bound(independent, batch_of(x), bank))

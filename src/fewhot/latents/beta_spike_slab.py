@@ -66,6 +66,10 @@ class BetaSpikeSlabLatent(Latent):
         self.register_buffer("gate_shift", torch.zeros(()))
 
     @property
+    def _uniforms(self) -> tuple[str, ...]:
+        return ("gate", "beta_off", "beta_on") if self.form == "hierarchical" else ("gate",)
+
+    @property
     def _gate_heads(self) -> tuple[str, str]:
         return ("logits", "size") if self.gate_head == "rate" else ("off", "on")
 
@@ -95,15 +99,14 @@ class BetaSpikeSlabLatent(Latent):
     def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         """Return uniforms for the gates and their Beta laws, and standard normals for the slabs."""
         shape, device = (n_rows, self.n_latent), generator.device
-        uniform = ("gate", "beta_off", "beta_on") if self.form == "hierarchical" else ("gate",)
-        drawn = {name: torch.rand(shape, generator=generator, device=device) for name in uniform}
+        drawn = {name: torch.rand(shape, generator=generator, device=device) for name in self._uniforms}
         return {**drawn, "slab": torch.randn(shape, generator=generator, device=device)}
 
     def bank(self, n: int, generator: torch.Generator) -> list[Noise]:
         """Return stratified uniforms and standard normals."""
-        gate = latin_uniforms(n, self.n_latent, generator)
-        slab = latin_normals(n, self.n_latent, generator)
-        return [{"gate": u[None], "slab": e[None]} for u, e in zip(gate, slab, strict=True)]
+        drawn = {name: latin_uniforms(n, self.n_latent, generator) for name in self._uniforms}
+        drawn["slab"] = latin_normals(n, self.n_latent, generator)
+        return [{name: values[i, None] for name, values in drawn.items()} for i in range(n)]
 
     def draw(self, q: Distribution, noise: Noise) -> Draw:
         """Return gate times slab; in hierarchical training the gate's logit is drawn first."""

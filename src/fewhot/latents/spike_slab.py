@@ -13,7 +13,7 @@ from fewhot.core.checks import one_of, real_number
 from fewhot.core.clipping import LOG_VARIANCE_RANGE, LOGIT_RANGE, clip_keeping_gradient
 from fewhot.core.records import Draw, Knobs, Noise, Params
 from fewhot.core.registry import LATENTS
-from fewhot.distributions import SpikeSlab, kl_parts
+from fewhot.distributions import JointSpikeSlab, SpikeSlab, joint_kl_parts, kl_parts
 from fewhot.distributions.noise import latin_normals, latin_uniforms
 from fewhot.latents.base import CodeSummary, Latent
 from fewhot.latents.relaxations import BinaryConcrete, Relaxation
@@ -96,10 +96,17 @@ class SpikeSlabLatent(Latent):
         return q.draw(noise["slab"].shape[:-2], noise=noise)
 
     def divergence(self, q: Distribution, p: Distribution, draw: Draw) -> Params:
-        """Return equation (1) in its two parts: choosing the units, and the values of the chosen ones."""
+        """Return the two parts of the divergence: choosing the units, and the values of the chosen ones.
+
+        Against a prior whose units hang together it is what the gates of the draw say of it.
+        """
         assert isinstance(q, SpikeSlab)
-        assert isinstance(p, SpikeSlab)
-        gate, slab = kl_parts(q, p)
+        if isinstance(p, JointSpikeSlab):
+            assert draw.gate is not None
+            gate, slab = joint_kl_parts(q, p, draw.gate)
+        else:
+            assert isinstance(p, SpikeSlab)
+            gate, slab = kl_parts(q, p)
         return {"kl_gate": gate.sum(-1), "kl_slab": slab.sum(-1)}
 
     def summary(self, psi: Params) -> CodeSummary:

@@ -15,8 +15,8 @@ from fewhot.likelihoods.base import Likelihood
 from fewhot.models.decoder import Decoder
 from fewhot.models.defaults import encoder_for, likelihood_for, observation_for, rate_decay
 from fewhot.models.latent_model import LatentModel
-from fewhot.models.vsc import FREEZE_SHARE, WARM_UP_SHARE, usage_cap
-from fewhot.objectives import KL, Dial, Objective, Reconstruction
+from fewhot.models.vsc import WARM_UP_SHARE, dial_for
+from fewhot.objectives import KL, Objective, Reconstruction
 from fewhot.priors import BetaSpikeSlabPrior
 
 
@@ -49,7 +49,6 @@ def hsvae(
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
     body = encoder_for(seen, hidden_layer_sizes, encoder)
-    dial = [] if l0 is None else [Dial(n_latent, l0, usage_cap(l0, n_latent), freeze_at=int(FREEZE_SHARE * n_steps))]
     off, on = gate_prior if l0 is None else (max(n_latent / l0 - 1, 1.0), 1.0)
     warm_up = Linear(0.0, 1.0, max(1, int(WARM_UP_SHARE * n_steps)))
     return LatentModel(
@@ -58,7 +57,7 @@ def hsvae(
         latent=BetaSpikeSlabLatent(body.n_out, n_latent, BinaryConcrete(1.0, "straight-through"), form),
         prior=BetaSpikeSlabPrior(n_latent, off, on, learned=l0 is not None),
         decoder=Decoder(n_latent, list(hidden_layer_sizes)[::-1], likelihood_for(seen, likelihood)),
-        objective=Objective([Reconstruction(), KL(kl_weight, gate_kl_weight), *dial]),
+        objective=Objective([Reconstruction(), KL(kl_weight, gate_kl_weight), *dial_for(l0, n_latent, n_steps)]),
         inference=Amortised(),
         schedules={"kl_weight": warm_up, "learning_rate": rate_decay(n_steps)},
     )

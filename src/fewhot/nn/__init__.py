@@ -1,6 +1,7 @@
 """Bodies: networks from rows or codes to vectors. No probability, no losses."""
 
+from fewhot.nn.autoregression import Autoregression
 from fewhot.nn.mlp import MLP, RowsMLP, UserBody
 from fewhot.nn.rows_linear import RowsLinear
 
-__all__ = ["MLP", "RowsLinear", "RowsMLP", "UserBody"]
+__all__ = ["MLP", "Autoregression", "RowsLinear", "RowsMLP", "UserBody"]

@@ -15,7 +15,7 @@ PosteriorOf = Callable[[Rows], Distribution]
 
 
 class Prior(Part):
-    """A distribution over codes, of batch shape (K,) or (B, K)."""
+    """A distribution over codes: of batch shape (K,) or (B, K), or of event shape (K,) where units hang together."""
 
     n_latent: int
 
@@ -26,3 +26,9 @@ class Prior(Part):
     def sample(self, n: int, posterior_of: PosteriorOf, generator: torch.Generator) -> Tensor:
         """Return ``n`` codes drawn from the prior with exact gates, (n, K)."""
         raise TypeError(f"{type(self).__name__} does not say how to draw; define sample(n, posterior_of, generator).")
+
+    def sample_given(self, active: Tensor, posterior_of: PosteriorOf, generator: torch.Generator) -> Tensor:
+        """Return a code for each row of ``active`` (n, K): values from the prior for its units, zeros elsewhere."""
+        law = self(posterior_of)
+        slab = getattr(law, "slab", law)
+        return torch.where(active, slab.rsample((len(active),), noise=slab.noise_like((len(active),), generator)), 0.0)

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from fewhot.core.devices import matrix_precision
+from fewhot.core.seeding import stream
 from fewhot.data import Dataset
 from fewhot.models.latent_model import LatentModel
 
@@ -43,7 +44,12 @@ def shift_gates(model: LatentModel, data: Dataset, l0: float, seed: int) -> Gate
 
 
 def _logits(model: LatentModel, data: Dataset, seed: int) -> torch.Tensor:
-    noise = model.bank(1, seed, "gate shift", data.device)[0]
+    """Return every gate's logit; where the observation is random, each row has its own."""
+    generator = stream(seed, "gate shift")
+    told: list[torch.Tensor | None] = []
     with matrix_precision("float32", data.device):
-        told = [model.latent.summary(model.psi(model.observe(batch, noise))) for batch in data.batches(_BATCH)]
-    return torch.cat([codes.logits for codes in told if codes.logits is not None])
+        for batch in data.batches(_BATCH):
+            flips = model.observation.noise(batch.x.n_rows, batch.x.n_columns, generator)
+            noise = {} if flips is None else {"observation": flips.to(data.device)}
+            told.append(model.latent.summary(model.psi(model.observe(batch, noise))).logits)
+    return torch.cat([logits for logits in told if logits is not None])

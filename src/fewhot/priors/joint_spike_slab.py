@@ -1,0 +1,71 @@
+"""The prior that knows which units go together."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from fewhot.core.checks import real_number, whole_number
+from fewhot.core.clipping import LOG_VARIANCE_RANGE, LOGIT_RANGE, clip_keeping_gradient
+from fewhot.core.registry import PRIORS
+from fewhot.distributions import JointSpikeSlab, SpikeSlab
+from fewhot.nn import Autoregression
+from fewhot.priors.base import PosteriorOf, Prior
+
+
+@PRIORS.register("joint-spike-slab")
+class JointSpikeSlabPrior(Prior):
+    r"""Whether a unit is on depends on which earlier ones are; its slab depends on all that are.
+
+    .. math:: p(s_j = 1 \mid s_{<j}) = \sigma\big(\ell_j + f_j(s_{<j})\big), \qquad
+        p(z_j \mid s, s_j = 1) = \mathcal{N}\big(m_j + g_j(s),\,\exp(\log v_j + h_j(s))\big)
+
+    with f a masked network and (g, h) a plain one, each of one hidden layer, both 0 to begin with. It does not see the
+    row, so the bound stays a bound.
+
+    Parameters
+    ----------
+    n_latent
+        Number of units.
+    rate
+        The on-rate of every unit to begin with.
+    n_hidden
+        Width of the hidden layers; twice the number of units when not given.
+    """
+
+    none_on: Tensor
+
+    def __init__(self, n_latent: int, rate: float, n_hidden: int | None = None) -> None:
+        super().__init__()
+        self.n_latent = n_latent
+        self.rate = real_number("rate", rate, low=1e-6, high=1 - 1e-6)
+        self.n_hidden = 2 * n_latent if n_hidden is None else whole_number("n_hidden", n_hidden)
+        self.logits = nn.Parameter(torch.full((n_latent,), rate).logit())
+        self.loc = nn.Parameter(torch.zeros(n_latent))
+        self.logvar = nn.Parameter(torch.zeros(n_latent))
+        self.gates = Autoregression(n_latent, self.n_hidden)
+        last = nn.Linear(self.n_hidden, 2 * n_latent, bias=False)
+        nn.init.zeros_(last.weight)
+        self.slabs = nn.Sequential(nn.Linear(n_latent, self.n_hidden), nn.ReLU(), last)
+        self.register_buffer("none_on", torch.zeros(n_latent), persistent=False)
+
+    def forward(self, posterior_of: PosteriorOf) -> JointSpikeSlab:
+        """Return the prior of whole codes."""
+        return JointSpikeSlab(self.given, self.none_on, validate_args=False)
+
+    def given(self, gates: Tensor) -> SpikeSlab:
+        """Return the law of each unit given the gates, (..., K)."""
+        loc, logvar = self.slabs(gates).float().chunk(2, dim=-1)
+        logits = clip_keeping_gradient(self.logits + self.gates(gates).float(), *LOGIT_RANGE)
+        scale = torch.exp(0.5 * clip_keeping_gradient(self.logvar + logvar, *LOG_VARIANCE_RANGE))
+        return SpikeSlab(logits, self.loc + loc, scale, validate_args=False)
+
+    def sample(self, n: int, posterior_of: PosteriorOf, generator: torch.Generator) -> Tensor:
+        """Return codes with exact zeros."""
+        p = self(posterior_of)
+        return p.sample((n,), noise=p.noise_like((n,), generator))
+
+    def sample_given(self, active: Tensor, posterior_of: PosteriorOf, generator: torch.Generator) -> Tensor:
+        """Return a code for each row of ``active``: values that go with these units, zeros elsewhere."""
+        slab = self.given(active.to(self.none_on.dtype)).slab
+        return torch.where(active, slab.rsample(noise=slab.noise_like(generator=generator)), 0.0)

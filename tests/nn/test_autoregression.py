@@ -1,0 +1,30 @@
+"""The masked network: outputs see only what comes before them."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from fewhot.nn import Autoregression
+from tests.parts import shake
+
+
+@pytest.mark.parametrize(("n", "n_hidden"), [(1, 3), (2, 1), (5, 4), (5, 40)])
+def test_an_output_depends_on_earlier_inputs_alone(n: int, n_hidden: int) -> None:
+    network = Autoregression(n, n_hidden)
+    shake(network)
+    slopes = torch.autograd.functional.jacobian(network, torch.rand(n))
+    assert (slopes.triu() == 0).all()
+
+
+def test_enough_hidden_units_reach_every_earlier_input() -> None:
+    slopes = torch.zeros(5, 5)
+    network = Autoregression(5, 400)
+    shake(network)
+    for _ in range(20):
+        slopes += torch.autograd.functional.jacobian(network, torch.randn(5)).abs()
+    assert (slopes.tril(-1) > 0).sum() == 10
+
+
+def test_it_begins_at_zero() -> None:
+    assert (Autoregression(4, 9)(torch.rand(3, 4)) == 0).all()
