@@ -19,7 +19,6 @@ from fewhot.distributions.gaussian import Gaussian as Gaussian
 from fewhot.distributions.gaussian import gaussian_kl as gaussian_kl
 from fewhot.distributions.gaussian_spike_slab import GaussianSpikeSlab as GaussianSpikeSlab
 from fewhot.distributions.joint_spike_slab import JointSpikeSlab as JointSpikeSlab
-from fewhot.distributions.joint_spike_slab import joint_kl_parts as joint_kl_parts
 from fewhot.distributions.spike_slab import Relaxation as Relaxation
 from fewhot.distributions.spike_slab import SpikeSlab as SpikeSlab
 from fewhot.distributions.spike_slab import SpikeSlabKL as SpikeSlabKL
@@ -43,7 +42,6 @@ __all__ = [
     "beta_kl",
     "gaussian_kl",
     "hierarchical_gate_kl",
-    "joint_kl_parts",
     "kl_parts",
     "log_odds_draw",
 ]

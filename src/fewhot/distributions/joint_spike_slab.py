@@ -10,25 +10,24 @@ from torch import Generator, Tensor
 from torch.distributions import Distribution, constraints
 
 from fewhot.core.records import Noise
-from fewhot.distributions.gates import bernoulli_kl
-from fewhot.distributions.gaussian import gaussian_kl
 from fewhot.distributions.noise import ONE_DRAW, Shape
-from fewhot.distributions.spike_slab import SpikeSlab, SpikeSlabKL
+from fewhot.distributions.spike_slab import SpikeSlab
 
 
 class JointSpikeSlab(Distribution):
-    r"""A law over whole codes: which units are on hangs together, and their values hang on which are on.
+    r"""A law over whole codes: what a unit does depends on which earlier ones are on.
 
-    .. math:: p(z) = \prod_j p(s_j \mid s_1, \dots, s_{j-1}) \prod_{j : s_j = 1} \mathcal{N}(z_j;\,m_j(s), v_j(s)),
-        \qquad s_j = \mathbf{1}[z_j \ne 0]
+    .. math:: p(z) = \prod_j p(z_j \mid s_1, \dots, s_{j-1}), \qquad s_j = \mathbf{1}[z_j \ne 0]
 
-    The posteriors it is held against have independent units: see `joint_kl_parts`.
+    with each factor a `SpikeSlab`. The divergence of a posterior whose units are independent is a mean over its own
+    gates of divergences unit by unit, because no factor depends on its own gate:
+
+    .. math:: \mathrm{KL}(q\,\|\,p) = \mathbb{E}_{s \sim q} \sum_j \mathrm{KL}\big(q(z_j)\,\|\,p(z_j \mid s_{<j})\big)
 
     Parameters
     ----------
     given
-        From gates, (..., K), to the law of each unit given them: its logit may depend on the gates before it only, its
-        slab on all of them.
+        From gates, (..., K), to the law of each unit given the gates before it.
     none_on
         Gates of which none is on, (K,): zeros of the right number, type and place.
     validate_args
@@ -63,16 +62,3 @@ class JointSpikeSlab(Distribution):
             off = (-self.given(gates).logits[..., unit]).sigmoid()
             gates[..., unit] = (noise["gate"][..., unit] > off).to(gates.dtype)
         return torch.where(gates > 0, self.given(gates).slab.rsample(noise=noise["slab"]), 0.0)
-
-
-def joint_kl_parts(q: SpikeSlab, p: JointSpikeSlab, gates: Tensor) -> SpikeSlabKL:
-    r"""Return what a draw of gates says of the divergence, elementwise; its mean over draws is the divergence.
-
-    .. math:: \mathrm{KL}(q\,\|\,p) = \mathbb{E}_{s \sim q} \sum_j \Big[B\big(\gamma_j\,\|\,\rho_j(s_{<j})\big)
-        + s_j\,G\big(\mu_j,\sigma_j^2\,\|\,m_j(s),v_j(s)\big)\Big]
-
-    Unit j's own gate is averaged out of the first term, which it does not enter otherwise. It enters the second, by
-    :math:`m_j(s)`, and stays as drawn.
-    """
-    law = p.given(gates)
-    return SpikeSlabKL(gate=bernoulli_kl(q.logits, law.logits), slab=gates * gaussian_kl(q.slab, law.slab))

@@ -47,10 +47,10 @@ class VSC(GatedEstimator):
         means ``density=0.05``, at least 4 units.
     max_active : int, default=None
         A ceiling on the active units of each row when encoding: the most probable ones stay.
-    prior : {"auto", "joint", "fixed"}, default="auto"
-        "joint" learns which units go together and which values go with them; "fixed" takes units to be independent,
-        with rates fixed by ``alpha`` or learned. Neither depends on the row that is coded. "auto" is "fixed" where
-        ``alpha`` is given or a recipe fixes it, and else "joint".
+    prior : {"fixed", "joint"}, default="fixed"
+        "fixed" takes units to be independent, with rates fixed by ``alpha`` or learned; "joint" learns which units go
+        together and what their values are then, and needs ``density`` or ``l0``. Neither depends on the row that is
+        coded.
     sparse_output : bool, default=True
         Whether `transform` returns a `scipy.sparse.csr_array` or a dense array.
     {shared}
@@ -96,7 +96,7 @@ class VSC(GatedEstimator):
         density: float | None = None,
         l0: float | None = None,
         max_active: int | None = None,
-        prior: str = "auto",
+        prior: str = "fixed",
         sparse_output: bool = True,
         hidden_layer_sizes: Sequence[int] | None = None,
         likelihood: str | Likelihood = "auto",
@@ -152,7 +152,7 @@ class VSC(GatedEstimator):
             **self._model_arguments(spec),
             alpha=PUBLISHED_RATE if faithful and self.alpha is None else self.alpha,
             l0=self._asked(),
-            joint=self.prior == "joint" or (self.prior == "auto" and self._asked() is not None),
+            joint=self.prior == "joint",
             n_steps=n_steps,
             faithful=faithful,
         )
@@ -167,7 +167,7 @@ class VSC(GatedEstimator):
             raise InvalidParameterError(
                 f"recipe='iclr2019' has a fixed prior and no dial, and {given[0]} was given; give alpha instead."
             )
-        if one_of("prior", self.prior, ("auto", "joint", "fixed")) == "joint" and self._asked() is None:
+        if one_of("prior", self.prior, ("fixed", "joint")) == "joint" and self._asked() is None:
             raise InvalidParameterError(
                 "prior='joint' learns its rates, and alpha was given or taken from the recipe; give density or l0 "
                 "instead, or prior='fixed'."

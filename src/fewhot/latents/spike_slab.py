@@ -13,7 +13,7 @@ from fewhot.core.checks import one_of, real_number
 from fewhot.core.clipping import LOG_VARIANCE_RANGE, LOGIT_RANGE, clip_keeping_gradient
 from fewhot.core.records import Draw, Knobs, Noise, Params
 from fewhot.core.registry import LATENTS
-from fewhot.distributions import JointSpikeSlab, SpikeSlab, joint_kl_parts, kl_parts
+from fewhot.distributions import JointSpikeSlab, SpikeSlab, kl_parts
 from fewhot.distributions.noise import latin_normals, latin_uniforms
 from fewhot.latents.base import CodeSummary, Latent
 from fewhot.latents.relaxations import BinaryConcrete, Relaxation
@@ -103,10 +103,9 @@ class SpikeSlabLatent(Latent):
         assert isinstance(q, SpikeSlab)
         if isinstance(p, JointSpikeSlab):
             assert draw.gate is not None
-            gate, slab = joint_kl_parts(q, p, draw.gate)
-        else:
-            assert isinstance(p, SpikeSlab)
-            gate, slab = kl_parts(q, p)
+            p = p.given(draw.gate)
+        assert isinstance(p, SpikeSlab)
+        gate, slab = kl_parts(q, p)
         return {"kl_gate": gate.sum(-1), "kl_slab": slab.sum(-1)}
 
     def summary(self, psi: Params) -> CodeSummary:

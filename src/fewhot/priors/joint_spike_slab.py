@@ -15,13 +15,12 @@ from fewhot.priors.base import PosteriorOf, Prior
 
 @PRIORS.register("joint-spike-slab")
 class JointSpikeSlabPrior(Prior):
-    r"""Whether a unit is on depends on which earlier ones are; its slab depends on all that are.
+    r"""What a unit does depends on which earlier ones are on.
 
-    .. math:: p(s_j = 1 \mid s_{<j}) = \sigma\big(\ell_j + f_j(s_{<j})\big), \qquad
-        p(z_j \mid s, s_j = 1) = \mathcal{N}\big(m_j + g_j(s),\,\exp(\log v_j + h_j(s))\big)
+    .. math:: p(z_j \mid s_{<j}) = \rho_j\,\mathcal{N}(m_j, v_j) + (1-\rho_j)\,\delta_0, \qquad
+        (\operatorname{logit}\rho_j,\, m_j,\, \log v_j) = c_j + f_j(s_1, \dots, s_{j-1})
 
-    with f a masked network and (g, h) a plain one, each of one hidden layer, both 0 to begin with. It does not see the
-    row, so the bound stays a bound.
+    with f a masked network of one hidden layer, 0 to begin with. It does not see the row, so the bound stays a bound.
 
     Parameters
     ----------
@@ -30,7 +29,7 @@ class JointSpikeSlabPrior(Prior):
     rate
         The on-rate of every unit to begin with.
     n_hidden
-        Width of the hidden layers; twice the number of units when not given.
+        Width of the hidden layer; twice the number of units when not given.
     """
 
     none_on: Tensor
@@ -43,10 +42,7 @@ class JointSpikeSlabPrior(Prior):
         self.logits = nn.Parameter(torch.full((n_latent,), rate).logit())
         self.loc = nn.Parameter(torch.zeros(n_latent))
         self.logvar = nn.Parameter(torch.zeros(n_latent))
-        self.gates = Autoregression(n_latent, self.n_hidden)
-        last = nn.Linear(self.n_hidden, 2 * n_latent, bias=False)
-        nn.init.zeros_(last.weight)
-        self.slabs = nn.Sequential(nn.Linear(n_latent, self.n_hidden), nn.ReLU(), last)
+        self.network = Autoregression(n_latent, self.n_hidden, n_outputs=3)
         self.register_buffer("none_on", torch.zeros(n_latent), persistent=False)
 
     def forward(self, posterior_of: PosteriorOf) -> JointSpikeSlab:
@@ -54,9 +50,9 @@ class JointSpikeSlabPrior(Prior):
         return JointSpikeSlab(self.given, self.none_on, validate_args=False)
 
     def given(self, gates: Tensor) -> SpikeSlab:
-        """Return the law of each unit given the gates, (..., K)."""
-        loc, logvar = self.slabs(gates).float().chunk(2, dim=-1)
-        logits = clip_keeping_gradient(self.logits + self.gates(gates).float(), *LOGIT_RANGE)
+        """Return the law of each unit given the gates before it, (..., K)."""
+        logits, loc, logvar = (change.float() for change in self.network(gates))
+        logits = clip_keeping_gradient(self.logits + logits, *LOGIT_RANGE)
         scale = torch.exp(0.5 * clip_keeping_gradient(self.logvar + logvar, *LOG_VARIANCE_RANGE))
         return SpikeSlab(logits, self.loc + loc, scale, validate_args=False)
 
