@@ -71,7 +71,7 @@ def put(folder: Path, *, plain: bool = False) -> Path:
 
 
 def test_the_catalogue_lists_its_names() -> None:
-    assert dataset_names() == ["digits", "fashion_mnist", "mnist", "planted"]
+    assert dataset_names() == ["digits", "fashion_mnist", "mnist", "planted", "smiley"]
 
 
 def test_a_name_typed_wrong_is_answered_with_the_right_one() -> None:

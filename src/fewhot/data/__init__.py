@@ -1,6 +1,6 @@
 """Data as the models see it: recognised input, resident or mapped rows, and the order in which they are visited.
 
-Files and named datasets become `Loaded` records here, and `planted` makes data whose codes are known.
+Files and named datasets become `Loaded` records here, and `planted` and `smiley` make data whose codes are known.
 """
 
 from fewhot.data.catalogue import (
@@ -23,6 +23,7 @@ from fewhot.data.opening import open_data
 from fewhot.data.order import Order
 from fewhot.data.ragged import RaggedDataset
 from fewhot.data.recognise import as_dataset, as_matrix
+from fewhot.data.smiley import Smiley, smiley
 from fewhot.data.splits import SPLITS, hashed_positions, row_keys, split_rows
 from fewhot.data.synthetic import Planted, planted
 
@@ -37,6 +38,7 @@ __all__ = [
     "Order",
     "Planted",
     "RaggedDataset",
+    "Smiley",
     "as_dataset",
     "as_matrix",
     "cache_folder",
@@ -54,6 +56,7 @@ __all__ = [
     "read_texts",
     "register_dataset",
     "row_keys",
+    "smiley",
     "split_rows",
     "write_matrix",
 ]

@@ -184,7 +184,7 @@ def dataset_names() -> list[str]:
     Examples
     --------
     >>> dataset_names()
-    ['digits', 'fashion_mnist', 'mnist', 'planted']
+    ['digits', 'fashion_mnist', 'mnist', 'planted', 'smiley']
     """
     return sorted(_ENTRIES)
 
