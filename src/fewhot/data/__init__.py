@@ -14,6 +14,7 @@ from fewhot.data.catalogue import (
     load_dataset,
     register_dataset,
 )
+from fewhot.data.celeba import read_celeba
 from fewhot.data.dataset import Dataset
 from fewhot.data.dense import DenseDataset
 from fewhot.data.files import EXTENSIONS, read_file, read_texts, write_matrix
@@ -26,6 +27,7 @@ from fewhot.data.recognise import as_dataset, as_matrix
 from fewhot.data.smiley import Smiley, smiley
 from fewhot.data.splits import SPLITS, hashed_positions, row_keys, split_rows
 from fewhot.data.synthetic import Planted, planted
+from fewhot.data.uci_har import read_uci_har
 
 __all__ = [
     "EXTENSIONS",
@@ -51,9 +53,11 @@ __all__ = [
     "load_dataset",
     "open_data",
     "planted",
+    "read_celeba",
     "read_file",
     "read_idx",
     "read_texts",
+    "read_uci_har",
     "register_dataset",
     "row_keys",
     "smiley",
