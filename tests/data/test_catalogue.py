@@ -71,12 +71,12 @@ def put(folder: Path, *, plain: bool = False) -> Path:
 
 
 def test_the_catalogue_lists_its_names() -> None:
-    assert dataset_names() == ["digits", "fashion_mnist", "mnist", "planted"]
+    assert dataset_names() == ["celeba32", "digits", "fashion_mnist", "mnist", "planted", "smiley", "uci_har"]
 
 
 def test_a_name_typed_wrong_is_answered_with_the_right_one() -> None:
     with pytest.raises(
-        UnknownNameError, match=r"^No dataset is called 'mnits'\. Did you mean 'mnist'\? Known: digits, "
+        UnknownNameError, match=r"^No dataset is called 'mnits'\. Did you mean 'mnist'\? Known: celeba32, digits, "
     ):
         load_dataset("mnits")
 
@@ -90,7 +90,11 @@ def test_a_name_that_is_taken_is_refused() -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"shapes": {"train": (1, 1)}}, r"shapes has the parts \['train'\]; give 'train' and 'test', or 'all' alone"),
+        (
+            {"shapes": {"train": (1, 1)}},
+            r"shapes has the parts \['train'\]; give 'train' and 'test', with published validation rows 'fit', "
+            r"'validation' and 'test', or 'all' alone",
+        ),
         ({"files": [DataFile(name="a", sha256="abc")]}, "The SHA-256 of a is 'abc'; give 64 hexadecimal digits"),
         ({"addresses": ["ftp://x"]}, "must begin with http:// or https://"),
     ],
@@ -198,6 +202,55 @@ def test_a_dataset_without_an_address_says_so(cache: Path) -> None:
             fetch_dataset("by-hand")
     finally:
         forget_dataset("by-hand")
+
+
+@pytest.fixture
+def pictures(tmp_path: Path, cache: Path) -> Iterator[Path]:
+    """Register a dataset "pictures" of a file and a folder that only people can get, and return where they belong."""
+    register_dataset(
+        "pictures",
+        lambda part, files: (np.full((len(part), 2), len(list(files["many"].iterdir()))), None),
+        title="x",
+        licence="x",
+        shapes={"fit": (3, 2), "validation": (10, 2), "test": (4, 2)},
+        files=[DataFile(name="list.txt", sha256=hashlib.sha256(b"a list").hexdigest())],
+        folders=["many"],
+        page="https://example.org/pictures",
+    )
+    place = tmp_path / "mine" / "pictures"
+    place.mkdir(parents=True)
+    yield place
+    forget_dataset("pictures")
+
+
+def test_a_folder_is_found_beside_the_files(pictures: Path) -> None:
+    (pictures / "list.txt").write_bytes(b"a list")
+    (pictures / "many").mkdir()
+    (pictures / "many" / "1.jpg").touch()
+    assert fetch_dataset("pictures", pictures.parent)["many"] == pictures / "many"
+    assert load_dataset("pictures", "fit", pictures.parent).X.tolist() == [[1, 1]] * 3
+    info = describe("pictures", pictures.parent)
+    assert (info.on_disk, info.folder, info.folders) == (True, pictures, ("many",))
+
+
+@pytest.mark.parametrize(("there", "missing"), [([], "list.txt"), (["list.txt"], "many/")])
+def test_what_must_be_got_by_hand_is_said_whole(pictures: Path, there: list[str], missing: str) -> None:
+    for name in there:
+        (pictures / name).write_bytes(b"a list")
+    assert not describe("pictures", pictures.parent).on_disk
+    with pytest.raises(DataError) as caught:
+        load_dataset("pictures", data_dir=pictures.parent)
+    message = str(caught.value)
+    assert message.startswith(f"{missing} of pictures is not on disk (looked in {pictures}, ")
+    assert "(from https://example.org/pictures put list.txt and many/ there)" in message
+
+
+def test_published_validation_rows_stay(pictures: Path) -> None:
+    (pictures / "list.txt").write_bytes(b"a list")
+    (pictures / "many").mkdir()
+    lengths = {split: len(load_dataset("pictures", split, pictures.parent)) for split in SPLITS}
+    assert lengths == {"train": 13, "validation": 10, "fit": 3, "test": 4, "all": 17}
+    assert lengths == {split: shape[0] for split, shape in describe("pictures").shapes.items()}
 
 
 def test_what_is_known_is_described(remote: Server, tmp_path: Path) -> None:

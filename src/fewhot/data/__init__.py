@@ -1,6 +1,6 @@
 """Data as the models see it: recognised input, resident or mapped rows, and the order in which they are visited.
 
-Files and named datasets become `Loaded` records here, and `planted` makes data whose codes are known.
+Files and named datasets become `Loaded` records here, and `planted` and `smiley` make data whose codes are known.
 """
 
 from fewhot.data.catalogue import (
@@ -14,6 +14,7 @@ from fewhot.data.catalogue import (
     load_dataset,
     register_dataset,
 )
+from fewhot.data.celeba import read_celeba
 from fewhot.data.dataset import Dataset
 from fewhot.data.dense import DenseDataset
 from fewhot.data.files import EXTENSIONS, read_file, read_texts, write_matrix
@@ -23,8 +24,10 @@ from fewhot.data.opening import open_data
 from fewhot.data.order import Order
 from fewhot.data.ragged import RaggedDataset
 from fewhot.data.recognise import as_dataset, as_matrix
+from fewhot.data.smiley import Smiley, smiley
 from fewhot.data.splits import SPLITS, hashed_positions, row_keys, split_rows
 from fewhot.data.synthetic import Planted, planted
+from fewhot.data.uci_har import read_uci_har
 
 __all__ = [
     "EXTENSIONS",
@@ -37,6 +40,7 @@ __all__ = [
     "Order",
     "Planted",
     "RaggedDataset",
+    "Smiley",
     "as_dataset",
     "as_matrix",
     "cache_folder",
@@ -49,11 +53,14 @@ __all__ = [
     "load_dataset",
     "open_data",
     "planted",
+    "read_celeba",
     "read_file",
     "read_idx",
     "read_texts",
+    "read_uci_har",
     "register_dataset",
     "row_keys",
+    "smiley",
     "split_rows",
     "write_matrix",
 ]

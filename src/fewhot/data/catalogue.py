@@ -21,7 +21,7 @@ from fewhot.data.loaded import Loaded, content_digest
 from fewhot.data.splits import SPLITS, split_rows, validation_mask
 
 Read = Callable[[str, Mapping[str, Path]], tuple[Any, Any]]
-"""(part, files by name) -> (X, y); y is None without labels."""
+"""(part, files and folders by name) -> (X, y); y is None without labels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class DataFile:
     sha256
         SHA-256 of its content, after decompression where it is gzip-compressed.
     part
-        The published part that needs it ("train" or "test"); None when every part does.
+        The published part that needs it, such as "train" or "test"; None when every part does.
     """
 
     name: str
@@ -55,6 +55,10 @@ class DatasetInfo:
         The folders on the network that hold its files; empty for embedded and generated data.
     files
         Its files; empty for embedded and generated data.
+    folders
+        Folders of many files that it needs beside them.
+    page
+        Where to get by hand what has no address; "" otherwise.
     shapes
         Rows and columns of every named split.
     image_shape
@@ -70,6 +74,8 @@ class DatasetInfo:
     licence: str
     addresses: tuple[str, ...]
     files: tuple[DataFile, ...]
+    folders: tuple[str, ...]
+    page: str
     shapes: dict[str, tuple[int, int]]
     image_shape: tuple[int, ...] | None
     on_disk: bool
@@ -89,9 +95,12 @@ class _Entry:
     shapes: Mapping[str, tuple[int, int]]
     addresses: tuple[str, ...]
     files: tuple[DataFile, ...]
+    folders: tuple[str, ...]
+    page: str
     image_shape: tuple[int, ...] | None
 
 
+_PARTS: tuple[tuple[str, ...], ...] = (("train", "test"), ("fit", "validation", "test"), ("all",))
 _ENTRIES: dict[str, _Entry] = {}
 
 
@@ -104,6 +113,8 @@ def register_dataset(
     shapes: Mapping[str, tuple[int, int]],
     addresses: Sequence[str] = (),
     files: Sequence[DataFile] = (),
+    folders: Sequence[str] = (),
+    page: str = "",
     image_shape: tuple[int, ...] | None = None,
 ) -> None:
     """Add a dataset to the catalogue, so that its name works wherever a dataset's name does.
@@ -113,17 +124,23 @@ def register_dataset(
     name
         Its name; one that is taken is refused.
     read
-        A function of a part's name and a dictionary from file names to paths that returns ``(X, y)``, with None for y
-        without labels. The files have been found or fetched, and their content checked.
+        A function of a part's name and a dictionary from file and folder names to paths that returns ``(X, y)``, with
+        None for y without labels. The files have been found or fetched, and their content checked.
     title, licence
         What it holds, and under which terms.
     shapes
-        Rows and columns of each part that ``read`` knows: "train" and "test" as published, or "all" when there is no
-        published test set, in which case a hash of the row's index decides (see `split_rows`).
+        Rows and columns of each part that ``read`` knows: "train" and "test" as published; "fit", "validation" and
+        "test" where the validation rows are published too; or "all" when there is no published test set, in which case
+        a hash of the row's index decides (see `split_rows`).
     addresses
         Folders on the network, tried in order; a file's address is the folder's followed by the file's name.
     files
         The files with the SHA-256 of their content.
+    folders
+        Folders of many files, which are found on disk beside the files and never fetched; ``read`` checks what is in
+        them.
+    page
+        The page to get files and folders from by hand, where they have no address.
     image_shape
         How a row folds into an image.
 
@@ -158,12 +175,17 @@ def register_dataset(
         shapes=dict(shapes),
         addresses=tuple(addresses),
         files=tuple(files),
+        folders=tuple(folders),
+        page=page,
         image_shape=image_shape,
     )
     if _ENTRIES.get(name, entry) != entry:
         raise DuplicateNameError(f"The dataset name {name!r} is taken by {_ENTRIES[name].title}; choose another name.")
-    if set(shapes) not in ({"train", "test"}, {"all"}):
-        raise InvalidParameterError(f"shapes has the parts {sorted(shapes)}; give 'train' and 'test', or 'all' alone.")
+    if set(shapes) not in map(set, _PARTS):
+        raise InvalidParameterError(
+            f"shapes has the parts {sorted(shapes)}; give 'train' and 'test', with published validation rows 'fit', "
+            f"'validation' and 'test', or 'all' alone."
+        )
     for file in entry.files:
         if len(file.sha256) != 64 or set(file.sha256) - set("0123456789abcdef"):
             raise InvalidParameterError(f"The SHA-256 of {file.name} is {file.sha256!r}; give 64 hexadecimal digits.")
@@ -184,7 +206,7 @@ def dataset_names() -> list[str]:
     Examples
     --------
     >>> dataset_names()
-    ['digits', 'fashion_mnist', 'mnist', 'planted']
+    ['celeba32', 'digits', 'fashion_mnist', 'mnist', 'planted', 'smiley', 'uci_har']
     """
     return sorted(_ENTRIES)
 
@@ -199,6 +221,7 @@ def describe(name: str, data_dir: str | Path | None = None) -> DatasetInfo:
     """
     entry = _entry(name)
     found = [_find(name, file, data_dir) for file in entry.files]
+    found += [_find_folder(name, folder, data_dir) for folder in entry.folders]
     on_disk = all(path is not None for path in found)
     return DatasetInfo(
         name=name,
@@ -206,6 +229,8 @@ def describe(name: str, data_dir: str | Path | None = None) -> DatasetInfo:
         licence=entry.licence,
         addresses=entry.addresses,
         files=entry.files,
+        folders=entry.folders,
+        page=entry.page,
         shapes={split: _shape(entry, split) for split in SPLITS},
         image_shape=entry.image_shape,
         on_disk=on_disk,
@@ -280,7 +305,7 @@ def fetch_dataset(
     timeout: float = TIMEOUT,
     parts: Sequence[str] | None = None,
 ) -> dict[str, Path]:
-    """Return the paths of a dataset's files by name, after fetching what is missing and checking all of it.
+    """Return the paths of a dataset's files and folders by name, after fetching missing files and checking them.
 
     The parameters are those of `load_dataset`; ``parts`` limits the files to those that some published parts need.
 
@@ -293,10 +318,16 @@ def fetch_dataset(
     if data_dir is not None and not Path(data_dir).expanduser().is_dir():
         raise DataError(f"data_dir is {str(data_dir)!r}, which is no folder; name the folder that holds {name}/.")
     wanted = [file for file in entry.files if parts is None or file.part is None or file.part in parts]
-    return {
+    paths = {
         file.name: _obtain(name, entry, file, data_dir, download=download, progress=progress, timeout=timeout)
         for file in wanted
     }
+    for folder in entry.folders:
+        path = _find_folder(name, folder, data_dir)
+        if path is None:
+            raise _not_on_disk(name, entry, f"{folder}/", data_dir)
+        paths[folder] = path
+    return paths
 
 
 def cache_folder() -> Path:
@@ -343,14 +374,22 @@ def _obtain(
             f"$FEWHOT_DATA is {named!r}, which is no folder; name the folder that holds {name}/, or unset it."
         )
     if not download or not entry.addresses:
-        looked = ", ".join(str(folder / name) for folder in _folders(data_dir))
-        advice = "allow the download" if entry.addresses else "get it by hand, for it has no public address"
-        raise DataError(
-            f"{file.name} of {name} is not on disk (looked in {looked}); {advice}, or name its folder by data_dir= or "
-            f"$FEWHOT_DATA."
-        )
+        raise _not_on_disk(name, entry, file.name, data_dir)
     addresses = [f"{address.rstrip('/')}/{file.name}" for address in entry.addresses]
     return fetch(addresses, cached, file.sha256, progress=progress, timeout=timeout)
+
+
+def _not_on_disk(name: str, entry: _Entry, what: str, data_dir: str | Path | None) -> DataError:
+    looked = ", ".join(str(folder / name) for folder in _folders(data_dir))
+    advice = "allow the download"
+    if not entry.addresses or what.endswith("/"):
+        needed = " and ".join([*(file.name for file in entry.files), *(f"{folder}/" for folder in entry.folders)])
+        source = f" (from {entry.page} put {needed} there)" if entry.page else ""
+        advice = f"get it by hand, for it has no public address{source}"
+    return DataError(
+        f"{what} of {name} is not on disk (looked in {looked}); {advice}, or name its folder by data_dir= or "
+        f"$FEWHOT_DATA."
+    )
 
 
 def _folders(data_dir: str | Path | None) -> list[Path]:
@@ -365,6 +404,11 @@ def _find(name: str, file: DataFile, data_dir: str | Path | None) -> Path | None
     return next((place for place in places if place.is_file()), None)
 
 
+def _find_folder(name: str, folder: str, data_dir: str | Path | None) -> Path | None:
+    places = (place / name / folder for place in _folders(data_dir))
+    return next((place for place in places if place.is_dir()), None)
+
+
 def _read(name: str, entry: _Entry, part: str, files: Mapping[str, Path]) -> tuple[Any, Any]:
     matrix, labels = entry.read(part, files)
     X: Any = as_float32(matrix, f"The part {part!r} of {name}")
@@ -377,16 +421,18 @@ def _read(name: str, entry: _Entry, part: str, files: Mapping[str, Path]) -> tup
 
 
 def _parts_of(entry: _Entry, split: str) -> tuple[str, ...]:
-    if "all" in entry.shapes:
-        return ("all",)
-    return ("train", "test") if split == "all" else ("test",) if split == "test" else ("train",)
+    if split == "all" or "all" in entry.shapes:
+        return tuple(entry.shapes)
+    if split in entry.shapes:
+        return (split,)
+    return ("fit", "validation") if split == "train" else ("train",)
 
 
 def _rows_of(entry: _Entry, split: str) -> np.ndarray | None:
     """Return the rows of the parts that make up a split; None for all of them."""
     if "all" in entry.shapes:
         return None if split == "all" else split_rows(entry.shapes["all"][0], split)
-    if split in ("train", "test", "all"):
+    if split in ("train", "test", "all") or split in entry.shapes:
         return None
     validation = validation_mask(entry.shapes["train"][0])
     return np.flatnonzero(validation if split == "validation" else ~validation)

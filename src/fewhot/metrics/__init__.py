@@ -4,12 +4,15 @@ from fewhot.metrics.activity import Activity, activity
 from fewhot.metrics.alarms import Alarm, alarms
 from fewhot.metrics.calibration import Calibration, calibration, planted_calibration, self_calibration
 from fewhot.metrics.code_kinds import activity_probabilities, code_matrix
+from fewhot.metrics.dci import DCI, dci
+from fewhot.metrics.disentanglement import InfoMEC, InformationGap, infomec, mig
 from fewhot.metrics.estimates import Estimate, estimate
 from fewhot.metrics.labels import macro_f1, micro_f1
 from fewhot.metrics.likelihood import exact_bound, information, iwae, perplexity, relaxation_gap
 from fewhot.metrics.probing import ProbeResult, linear_probe, probe_codes, stratified_rows
 from fewhot.metrics.ranking import ndcg_at, recall_at
 from fewhot.metrics.recovery import Recovery, recovery, unit_directions
+from fewhot.metrics.sources import SourceCorrelation, source_correlation
 from fewhot.metrics.sparsity import ActiveUnits, active_units, average_hoyer, hoyer, support_overlap
 from fewhot.metrics.spectrum import Spectrum, jacobian_spectrum
 from fewhot.metrics.stability import Matching, unit_matching
@@ -18,17 +21,21 @@ from fewhot.metrics.summary import Number, Summary
 from fewhot.metrics.verdicts import RULES, Rule
 
 __all__ = [
+    "DCI",
     "RULES",
     "ActiveUnits",
     "Activity",
     "Alarm",
     "Calibration",
     "Estimate",
+    "InfoMEC",
+    "InformationGap",
     "Matching",
     "Number",
     "ProbeResult",
     "Recovery",
     "Rule",
+    "SourceCorrelation",
     "Spectrum",
     "Summary",
     "active_units",
@@ -38,15 +45,18 @@ __all__ = [
     "average_hoyer",
     "calibration",
     "code_matrix",
+    "dci",
     "estimate",
     "exact_bound",
     "hoyer",
+    "infomec",
     "information",
     "iwae",
     "jacobian_spectrum",
     "linear_probe",
     "macro_f1",
     "micro_f1",
+    "mig",
     "ndcg_at",
     "perplexity",
     "planted_calibration",
@@ -55,6 +65,7 @@ __all__ = [
     "recovery",
     "relaxation_gap",
     "self_calibration",
+    "source_correlation",
     "stratified_rows",
     "summarise",
     "support_overlap",
