@@ -3,8 +3,10 @@
 from fewhot.metrics.activity import Activity, activity
 from fewhot.metrics.alarms import Alarm, alarms
 from fewhot.metrics.calibration import Calibration, calibration, planted_calibration, self_calibration
+from fewhot.metrics.classes import ClassActivation, class_activation, gamma_class
 from fewhot.metrics.code_kinds import activity_probabilities, code_matrix
 from fewhot.metrics.estimates import Estimate, estimate
+from fewhot.metrics.interpolation import Interpolation, Switch, interpolate
 from fewhot.metrics.labels import macro_f1, micro_f1
 from fewhot.metrics.likelihood import exact_bound, information, iwae, perplexity, relaxation_gap
 from fewhot.metrics.probing import ProbeResult, linear_probe, probe_codes, stratified_rows
@@ -15,6 +17,7 @@ from fewhot.metrics.spectrum import Spectrum, jacobian_spectrum
 from fewhot.metrics.stability import Matching, unit_matching
 from fewhot.metrics.summarise import summarise
 from fewhot.metrics.summary import Number, Summary
+from fewhot.metrics.traversal import Traversal, traverse
 from fewhot.metrics.verdicts import RULES, Rule
 
 __all__ = [
@@ -23,7 +26,9 @@ __all__ = [
     "Activity",
     "Alarm",
     "Calibration",
+    "ClassActivation",
     "Estimate",
+    "Interpolation",
     "Matching",
     "Number",
     "ProbeResult",
@@ -31,17 +36,22 @@ __all__ = [
     "Rule",
     "Spectrum",
     "Summary",
+    "Switch",
+    "Traversal",
     "active_units",
     "activity",
     "activity_probabilities",
     "alarms",
     "average_hoyer",
     "calibration",
+    "class_activation",
     "code_matrix",
     "estimate",
     "exact_bound",
+    "gamma_class",
     "hoyer",
     "information",
+    "interpolate",
     "iwae",
     "jacobian_spectrum",
     "linear_probe",
@@ -58,6 +68,7 @@ __all__ = [
     "stratified_rows",
     "summarise",
     "support_overlap",
+    "traverse",
     "unit_directions",
     "unit_matching",
 ]
