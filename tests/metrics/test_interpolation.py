@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -152,3 +154,8 @@ def test_rows_of_another_width_are_refused(vsc: fh.VSC, planted: PlantedRows) ->
 def test_unusable_requests_are_refused(arguments: Any, error: type, sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         interpolate(FIVE, *arguments)
+
+
+def test_walks_and_classes_are_computed_without_a_drawing_library() -> None:
+    words = "import sys, fewhot.metrics; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", words], check=False).returncode == 0

@@ -13,9 +13,10 @@ import scipy.sparse as sp
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+import fewhot as fh
 from fewhot import plots
 from fewhot.core.errors import FewhotError, InvalidInputError, InvalidParameterError
-from fewhot.metrics import ClassActivation
+from fewhot.metrics import ClassActivation, class_activation
 from fewhot.plots.palette import DARK
 from tests.plots.fakes import Linear
 from tests.plots.test_plots import draw
@@ -211,6 +212,18 @@ def test_a_sweep_has_a_panel_a_number_and_leaves_missing_ones_out() -> None:
 def test_a_single_seed_has_no_bar() -> None:
     axes = draw(plots.sweep(RUNS[:1], "alpha", "bound")).axes[0]
     np.testing.assert_array_equal(bars_of(axes.containers[0]), [0.0])
+
+
+# ------------------------------------------------------------------------------------------------------ fitted models
+
+
+def test_a_model_fitted_with_named_columns_is_drawn_without_a_warning() -> None:
+    X = pd.DataFrame(np.random.default_rng(0).random((40, 4)), columns=list("abcd"))
+    model = fh.VSC(5, l0=2, hidden_layer_sizes=(8,), max_steps=20, random_state=0, device="cpu").fit(X)
+    draw(plots.samples(model, X.iloc[:2], feature_names=list(X)))
+    draw(plots.interpolation(model, X.iloc[0], X.iloc[[1]], how="discrete", background=X, feature_names=list(X)))
+    draw(plots.traversals(model, X.iloc[0], prior_stds=2, background=X))
+    draw(plots.class_activation(class_activation(model, X, np.arange(40) % 3)))
 
 
 # --------------------------------------------------------------------------------------------------------- bad input

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,10 +23,17 @@ def single_row(x: Any, name: str) -> Any:
     return x
 
 
-def map_codes(estimator: Any, X: Any) -> Any:
-    """Return the map codes of rows that may have lost the column names the model was fitted with."""
+@contextmanager
+def without_names() -> Generator[None, None, None]:
+    """Let rows be encoded that have lost the column names the model was fitted with."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        yield
+
+
+def map_codes(estimator: Any, X: Any) -> Any:
+    """Return the map codes of rows, with or without their column names."""
+    with without_names():
         return estimator.transform(X)
 
 

@@ -86,8 +86,8 @@ def interpolate(
     .. math:: \Big\| \frac{f(z) - f(z_{j \to 0})}{\text{scale}} \Big\|_2, \qquad
         z \text{ the code of the example that has unit } j
 
-    with f the decoder's mean. The two lists are then merged evenly, on before off, so that the number of active
-    units stays within one of the straight line between the two examples' numbers.
+    with f the decoder's mean. The two lists are then merged evenly, with on first where both are due, so that the
+    number of active units stays within one of the straight line between the two examples' numbers.
 
     Parameters
     ----------

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from fewhot.core.checks import whole_number
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.seeding import derive_seed, resolve_seed
+from fewhot.metrics.examples import without_names
 from fewhot.plots.canvas import PLAIN, SMALL, WIDTH, dress, figure_legend, label, sheet, strip
 from fewhot.plots.images import show
 from fewhot.plots.palette import Theme, theme
@@ -73,7 +74,8 @@ def samples(
     matrix = matrix_of(rows)
     n, k = min(whole_number("max_rows", max_rows), matrix.shape[0]), whole_number("n_samples", n_samples)
     original, seed = dense(matrix, slice(n)), resolve_seed(random_state)
-    like = estimator.sample_like(matrix[np.repeat(np.arange(n), k)], derive_seed(seed, "like"), kind)
+    with without_names():
+        like = estimator.sample_like(matrix[np.repeat(np.arange(n), k)], derive_seed(seed, "like"), kind)
     free = estimator.sample(n * k, derive_seed(seed, "free"), kind)
     like, free = (np.asarray(drawn, dtype=np.float64).reshape(n, k, -1) for drawn in (like, free))
     names = [f"row {row}" for row in range(n)] if labels is None else [label(name, 16) for name in labels[:n]]
