@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 
 
 class Linear:
@@ -16,6 +18,12 @@ class Linear:
         self.cut = cut
         self.sparse = sparse
         self.n_components = len(self.dictionary)
+        unit = types.SimpleNamespace(mean=torch.zeros(self.n_components), stddev=torch.ones(self.n_components))
+        self.module_ = types.SimpleNamespace(
+            latent=types.SimpleNamespace(gated=cut is not None, n_latent=self.n_components),
+            prior=lambda posterior_of: types.SimpleNamespace(slab=unit),
+            posterior_of=None,
+        )
 
     def transform(self, X: Any) -> Any:
         X = X.toarray() if sp.issparse(X) else np.asarray(X)
@@ -28,3 +36,11 @@ class Linear:
     def inverse_transform(self, Z: Any) -> np.ndarray:
         Z = Z.toarray() if sp.issparse(Z) else np.asarray(Z)
         return Z @ self.dictionary
+
+    def sample(self, n_samples: int, random_state: Any = None, kind: str = "draw") -> np.ndarray:
+        return self.inverse_transform(np.random.default_rng(random_state).normal(size=(n_samples, self.n_components)))
+
+    def sample_like(self, X: Any, random_state: Any = None, kind: str = "draw") -> np.ndarray:
+        codes = self.transform(X)
+        on = (codes.toarray() if sp.issparse(codes) else codes) != 0
+        return self.inverse_transform(on * np.random.default_rng(random_state).normal(size=on.shape))

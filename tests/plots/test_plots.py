@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from fewhot import plots
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
-from fewhot.plots.effects import usual_values
+from fewhot.metrics.traversal import usual_values
 from fewhot.plots.palette import DARK, LIGHT, signed_colours
 from tests.plots.fakes import Linear
 

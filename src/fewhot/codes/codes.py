@@ -25,7 +25,8 @@ class Codes:
     bound
         Evidence lower bound of each row in nats, exact gates, (n,).
     gap
-        What refinement gained on each row in nats, on fresh noise; None when codes were not refined.
+        What refinement gained on each row in nats, on fresh noise, so that a gain near zero may come out a little
+        below it; None when codes were not refined.
     """
 
     values: Matrix

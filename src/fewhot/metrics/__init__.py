@@ -3,10 +3,12 @@
 from fewhot.metrics.activity import Activity, activity
 from fewhot.metrics.alarms import Alarm, alarms
 from fewhot.metrics.calibration import Calibration, calibration, planted_calibration, self_calibration
+from fewhot.metrics.classes import ClassActivation, class_activation, gamma_class
 from fewhot.metrics.code_kinds import activity_probabilities, code_matrix
 from fewhot.metrics.dci import DCI, dci
 from fewhot.metrics.disentanglement import InfoMEC, InformationGap, infomec, mig
 from fewhot.metrics.estimates import Estimate, estimate
+from fewhot.metrics.interpolation import Interpolation, Switch, interpolate
 from fewhot.metrics.labels import macro_f1, micro_f1
 from fewhot.metrics.likelihood import exact_bound, information, iwae, perplexity, relaxation_gap
 from fewhot.metrics.probing import ProbeResult, linear_probe, probe_codes, stratified_rows
@@ -18,6 +20,7 @@ from fewhot.metrics.spectrum import Spectrum, jacobian_spectrum
 from fewhot.metrics.stability import Matching, unit_matching
 from fewhot.metrics.summarise import summarise
 from fewhot.metrics.summary import Number, Summary
+from fewhot.metrics.traversal import Traversal, traverse
 from fewhot.metrics.verdicts import RULES, Rule
 
 __all__ = [
@@ -27,9 +30,11 @@ __all__ = [
     "Activity",
     "Alarm",
     "Calibration",
+    "ClassActivation",
     "Estimate",
     "InfoMEC",
     "InformationGap",
+    "Interpolation",
     "Matching",
     "Number",
     "ProbeResult",
@@ -38,19 +43,24 @@ __all__ = [
     "SourceCorrelation",
     "Spectrum",
     "Summary",
+    "Switch",
+    "Traversal",
     "active_units",
     "activity",
     "activity_probabilities",
     "alarms",
     "average_hoyer",
     "calibration",
+    "class_activation",
     "code_matrix",
     "dci",
     "estimate",
     "exact_bound",
+    "gamma_class",
     "hoyer",
     "infomec",
     "information",
+    "interpolate",
     "iwae",
     "jacobian_spectrum",
     "linear_probe",
@@ -69,6 +79,7 @@ __all__ = [
     "stratified_rows",
     "summarise",
     "support_overlap",
+    "traverse",
     "unit_directions",
     "unit_matching",
 ]

@@ -11,7 +11,9 @@ import scipy.sparse as sp
 
 from fewhot.core.checks import whole_number
 from fewhot.core.errors import InvalidParameterError
-from fewhot.plots.rows import encode, matrix_of, values_of
+from fewhot.metrics.examples import map_codes
+from fewhot.metrics.traversal import named_units
+from fewhot.plots.rows import matrix_of, values_of
 from fewhot.plots.usage import is_gated
 
 _CONTEXTS = 16
@@ -87,7 +89,7 @@ def unit_effects(
         Spread of each column, by which changes are compared.
     """
     matrix = matrix_of(X)
-    values = values_of(encode(estimator, matrix) if codes is None else codes)
+    values = values_of(map_codes(estimator, matrix) if codes is None else codes)
     if values.shape[0] != matrix.shape[0]:
         raise InvalidParameterError(
             f"codes has {values.shape[0]} rows and X has {matrix.shape[0]}; give the codes of these rows."
@@ -101,14 +103,6 @@ def unit_effects(
     strength = [effect.share * float(np.abs(effect.change / scale).mean()) for effect in measured]
     best = np.argsort(-np.array(strength), kind="stable")[: whole_number("n_units", n_units)]
     return [measured[at] for at in best if strength[at] >= _FAINT * max(strength)]
-
-
-def named_units(units: Sequence[int], n_units: int) -> list[int]:
-    """Return unit numbers, if the model has them all."""
-    for unit in units:
-        if not 0 <= whole_number("each of units", unit, least=0) < n_units:
-            raise InvalidParameterError(f"Unit {unit} was asked for; the model has units 0 to {n_units - 1}.")
-    return [int(unit) for unit in units]
 
 
 def _candidates(columns: Any, gated: bool) -> list[int]:
@@ -149,30 +143,6 @@ def _effect(
         rows=users[: whole_number("n_rows", n_rows, least=0)],
         gated=gated,
     )
-
-
-def usual_values(codes: Any, units: Sequence[int], n_values: int = 7) -> np.ndarray:
-    """Return evenly spaced values over the range that units usually have, zero included, (units, n_values).
-
-    A unit that no row uses has no range: all its values are zero.
-    """
-    values = values_of(codes)
-    columns = values.tocsc() if sp.issparse(values) else values
-    table = []
-    for unit in units:
-        column = _column(columns, unit)
-        on = column[column != 0] if is_gated(values) else column
-        low, high = np.quantile(on, [0.05, 0.95]) if len(on) else (0.0, 0.0)
-        low, high = min(low, 0.0), max(high, 0.0)
-        table.append(_through_zero(low, high, n_values) if high > low else np.zeros(n_values))
-    return np.array(table)
-
-
-def _through_zero(low: float, high: float, n: int) -> np.ndarray:
-    """Return ``n`` values from ``low`` to ``high``, one of them exactly zero."""
-    below = round(-low / (high - low) * (n - 1))
-    below = min(max(below, int(low < 0)), n - 1 - int(high > 0))
-    return np.concatenate([np.linspace(low, 0, below + 1), np.linspace(0, high, n - below)[1:]])
 
 
 def _spread(n: int) -> np.ndarray:

@@ -70,3 +70,9 @@ def signed_colours() -> ListedColormap:
     t = np.linspace(-1, 1, 255)
     hues = np.where(t[:, None] < 0, to_rgb(LOWERED), to_rgb(RAISED))
     return ListedColormap(np.column_stack([hues, np.abs(t) ** 0.65]), name="signed")
+
+
+def strength_colours(theme: Theme) -> ListedColormap:
+    """Return a map from nothing, which is transparent, to the theme's blue."""
+    t = np.linspace(0, 1, 255)
+    return ListedColormap(np.column_stack([np.tile(to_rgb(theme.blue), (255, 1)), t**0.8]), name="strength")

@@ -10,11 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fewhot.core.checks import whole_number
+from fewhot.metrics.examples import map_codes
 from fewhot.plots.canvas import PLAIN, SMALL, dress, figure_legend, label, sheet, strip
 from fewhot.plots.codes import code_bars, unit_ticks, units_to_show
 from fewhot.plots.images import show
 from fewhot.plots.palette import Theme, theme
-from fewhot.plots.rows import Columns, dense, encode, grey_range, matrix_of, picture_shape, pictures, values_of
+from fewhot.plots.rows import Columns, dense, grey_range, matrix_of, picture_shape, pictures, values_of
 
 _LISTED = 8
 
@@ -56,7 +57,7 @@ def reconstructions(
     """
     matrix = matrix_of(rows)
     n = min(whole_number("max_rows", max_rows), matrix.shape[0])
-    values = values_of(encode(estimator, matrix[:n]) if codes is None else codes)[:n]
+    values = values_of(map_codes(estimator, matrix[:n]) if codes is None else codes)[:n]
     original, code = dense(matrix, slice(n)), dense(values)
     decoded = np.asarray(estimator.inverse_transform(values), dtype=np.float64)
     names = [f"row {row}" for row in range(n)] if labels is None else [label(name, 16) for name in labels[:n]]

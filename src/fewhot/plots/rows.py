@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,13 +32,6 @@ def dense(X: Any, rows: Any = slice(None)) -> np.ndarray:
     """Return the chosen rows as a dense array; only these are ever made dense."""
     chosen = X[rows]
     return np.asarray(chosen.toarray() if sp.issparse(chosen) else chosen, dtype=np.float64)
-
-
-def encode(estimator: Any, X: Any) -> Any:
-    """Return the code of rows that may have lost the column names the model was fitted with."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-        return estimator.transform(X)
 
 
 def values_of(codes: Any) -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fewhot.plots.rows import Columns, encode, matrix_of, values_of
+from fewhot.metrics.examples import map_codes
+from fewhot.plots.rows import Columns, matrix_of, values_of
 from fewhot.plots.usage import is_gated
 
 
@@ -49,7 +50,7 @@ class Sample:
             rows = np.sort(np.random.default_rng(0).choice(n, max_rows, replace=False))
             X = X[rows]
         y = None if data.y is None else _named(np.asarray(data.y)[rows], getattr(data, "label_names", None))
-        return cls(estimator=estimator, data=data, X=X, y=y, codes=values_of(encode(estimator, X)), numbers=rows)
+        return cls(estimator=estimator, data=data, X=X, y=y, codes=values_of(map_codes(estimator, X)), numbers=rows)
 
     @property
     def n_rows(self) -> int:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from fewhot.metrics import activity, self_calibration
+from fewhot.metrics.traversal import usual_values
 from fewhot.plots.codes import codes as draw_codes
 from fewhot.plots.curves import curves
-from fewhot.plots.effects import UnitEffect, usual_values
+from fewhot.plots.effects import UnitEffect
 from fewhot.plots.reconstructions import reconstructions
 from fewhot.plots.reliability import reliability
 from fewhot.plots.traversals import traversals

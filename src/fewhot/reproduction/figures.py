@@ -12,11 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fewhot.core.files import replacing_file
+from fewhot.plots.sweep import draw_curves
 from fewhot.reproduction.measurements import Value
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#555555")
 """Okabe and Ito's colours, told apart by readers with any colour vision."""
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 Curve = Mapping[Any, Value]
 
@@ -30,11 +30,7 @@ def panels(n_rows: int, n_columns: int, *, width: float = 4.2, height: float = 3
 def curves(axes: Axes, lines: Mapping[str, Curve], *, title: str, x: str, y: str, log: bool = False) -> None:
     """Draw lines with bars of one standard error."""
     shown = {label: curve for label, curve in lines.items() if curve}
-    for i, (label, curve) in enumerate(shown.items()):
-        at = list(curve)
-        means, errors = [curve[a].mean for a in at], np.nan_to_num([curve[a].se for a in at])
-        look = {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)], "markersize": 4}
-        axes.errorbar(at, means, yerr=errors, label=label, capsize=2, linewidth=1.4, **look)
+    draw_curves(axes, shown, COLOURS)
     if log:
         axes.set_xscale("log")
     axes.set(xlabel=x, ylabel=y)
