@@ -38,7 +38,7 @@ def test_a_device_that_is_missing_is_refused_before_anything_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
-    with pytest.raises(InvalidParameterError, match="does not offer it"):
+    with pytest.raises(InvalidParameterError, match="does not offer it here"):
         run_suite("loop", device="cuda", out=tmp_path)
     assert not list(tmp_path.iterdir())
 

@@ -12,13 +12,20 @@ from sklearn.base import clone
 
 import fewhot as fh
 from fewhot.core.registry import ESTIMATORS
+from fewhot.metrics import summarise
 from tests.estimators.cases import SMALL, dense, grey_rows, same_weights
 
+FORMS: dict[str, tuple[str, dict[str, Any]]] = {
+    "hierarchical HSVAE": ("HSVAE", {"form": "hierarchical"}),
+    "joint VSC": ("VSC", {"prior": "joint", "l0": 2}),
+}
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
+every_form = pytest.mark.parametrize("name", [*ESTIMATORS, *FORMS])
 
 
 def fitted(name: str, rows: np.ndarray, **changes: Any) -> Any:
-    return ESTIMATORS[name](**(SMALL | changes)).fit(rows)
+    kind, options = FORMS.get(name, (name, {}))
+    return ESTIMATORS[kind](**(SMALL | options | changes)).fit(rows)
 
 
 @every_estimator
@@ -37,7 +44,7 @@ def test_the_shared_arguments_have_their_shared_defaults(name: str) -> None:
     }
 
 
-@every_estimator
+@every_form
 def test_codes_bounds_samples_and_a_round_trip(name: str, tmp_path: Path) -> None:
     rows = grey_rows()
     estimator = fitted(name, rows)
@@ -54,7 +61,7 @@ def test_codes_bounds_samples_and_a_round_trip(name: str, tmp_path: Path) -> Non
     np.testing.assert_array_equal(again.score_samples(rows), bound)
 
 
-@every_estimator
+@every_form
 def test_one_seed_in_everything_reproducible(name: str) -> None:
     rows = grey_rows()
     one = fitted(name, rows)
@@ -62,8 +69,17 @@ def test_one_seed_in_everything_reproducible(name: str) -> None:
     assert not same_weights(one, clone(one).set_params(random_state=1).fit(rows))
 
 
-@every_estimator
+@every_form
 def test_refinement_gains_and_says_how_much(name: str) -> None:
     rows = grey_rows()
     codes = fitted(name, rows).set_params(refine_steps=60).codes(rows)
     assert codes.gap.mean() > 0
+
+
+@every_form
+def test_every_number_can_be_taken_and_samples_like_rows_keep_their_units(name: str) -> None:
+    rows = grey_rows()
+    estimator = fitted(name, rows)
+    numbers = {number.name: number.value for number in summarise(estimator, rows).numbers}
+    assert np.isfinite([numbers["bound"], numbers["information"]]).all()
+    assert estimator.sample_like(rows[:5], random_state=0).shape == (5, rows.shape[1])

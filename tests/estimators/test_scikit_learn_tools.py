@@ -59,8 +59,10 @@ def test_columns_in_another_order_are_refused() -> None:
     X = pd.DataFrame(grey_rows(), columns=list("abcdefg"))
     estimator = small(VSC).fit(X)
     assert list(estimator.feature_names_in_) == list("abcdefg")
-    with pytest.raises(ValueError, match="feature names"):
+    with pytest.raises(ValueError, match="same order as they were in fit"):
         estimator.transform(X[list("gfedcba")])
+    with pytest.raises(ValueError, match=r"unseen at fit time: B; .* missing: b\)"):
+        estimator.transform(X.rename(columns={"b": "B"}))
 
 
 @BOTH

@@ -47,7 +47,7 @@ def alarms_of(vsc: fh.VSC, planted: PlantedRows) -> Callable[[Sequence[float]], 
 def test_all_gates_shut_is_a_collapse_and_nothing_else_about_units(alarms_of: Any) -> None:
     found = alarms_of([-9.0] * 8)
     assert found[0].name == "collapse"
-    assert found[0].severity == "error"
+    assert found[0].severity == "serious"
     assert "All gates are shut in 100% of the rows" in found[0].sentence
     assert not {"dead_units", "asked_number", "same_units"} & set(names(found))
 

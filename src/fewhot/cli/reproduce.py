@@ -42,9 +42,10 @@ def reproduce(
 ) -> None:
     """Run a published table or figure again and judge it by a rule written beforehand."""
     from fewhot.reproduction import list_table, run
+    from fewhot.reproduction.verdicts import UNDECIDED
 
     if not ids or ids == ["list"]:
-        _list(list_table(out), as_json=json)
+        _list(list_table(out), out, as_json=json)
         return
     try:
         summary = run(
@@ -58,14 +59,14 @@ def reproduce(
         say_json({"verdicts": summary.verdicts, **counts, "errors": [list(item) for item in summary.failed]})
     else:
         for name, verdict in summary.verdicts.items():
-            said = f"{verdict} (a quick run decides nothing)" if quick else verdict
+            said = f"{verdict} (a quick run decides nothing)" if quick and verdict == UNDECIDED else verdict
             say(f"{name}: {said}. See {out / name / 'quick' if quick else out / name}.")
         say(", ".join(f"{count} cells {what}" for what, count in counts.items()) + ".")
     if not summary.complete:
         raise typer.Exit(FAILED)
 
 
-def _list(lines: Sequence[Mapping[str, object]], *, as_json: bool) -> None:
+def _list(lines: Sequence[Mapping[str, object]], out: Path, *, as_json: bool) -> None:
     if as_json:
         say_json([dict(line) for line in lines])
         return
@@ -73,6 +74,7 @@ def _list(lines: Sequence[Mapping[str, object]], *, as_json: bool) -> None:
         ["entry", "verdict", "what it is"],
         [[str(line["id"]), str(line["verdict"] or _unjudged(line)), str(line["title"])] for line in lines],
     )
+    say(f"Verdicts are those of the results in {out}.")
     say("Run one: fewhot reproduce ID (add --quick to see it work within minutes).")
 
 

@@ -12,8 +12,6 @@ from fewhot.cli.exits import in_flags
 if TYPE_CHECKING:
     from fewhot.metrics import Alarm, Number, Summary
 
-_WORDS = {"error": "serious"}  # the fit itself went well
-
 
 def show_numbers(summary: Summary, alarms: Sequence[Alarm], title: str, *, only: Sequence[str] | None = None) -> None:
     """Print the numbers with what each means, then what to worry about; ``only`` names those to print."""
@@ -26,7 +24,7 @@ def show_numbers(summary: Summary, alarms: Sequence[Alarm], title: str, *, only:
 
 def told(alarm: Alarm) -> str:
     """Return an alarm in one line."""
-    return f"{_WORDS.get(alarm.severity, alarm.severity)}: {in_flags(alarm.sentence)}"
+    return f"{alarm.severity}: {in_flags(alarm.sentence)}"
 
 
 def as_json(summary: Summary, alarms: Sequence[Alarm]) -> dict[str, Any]:

@@ -24,7 +24,8 @@ def resolve_device(device: str | torch.device) -> torch.device:
     if resolved.type not in ("cpu", "cuda"):
         raise InvalidParameterError(f"device is {device!r}; it must be 'auto', 'cpu', 'cuda' or 'cuda:N'.")
     if resolved.type == "cuda" and (resolved.index or 0) >= torch.cuda.device_count():
-        raise InvalidParameterError(f"device is {device!r} and this machine does not offer it; use device='auto'.")
+        built = "" if torch.version.cuda else " (this build of torch is for CPUs only)"
+        raise InvalidParameterError(f"device is {device!r} and torch does not offer it here{built}; use device='auto'.")
     return resolved
 
 

@@ -60,6 +60,22 @@ def _one_sentence(error: Exception, name: str, otherwise: str = "") -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     reshape = next((f": {line}" for line in lines[1:] if line.startswith("Reshape your data")), "")
     remedy = next((remedy for mark, remedy in _REMEDIES if mark in str(error)), reshape or otherwise)
-    sentence = lines[0].rstrip(".:") + (remedy or ".") if remedy[:1] in ("", ";", ":") else remedy
+    what = lines[0].rstrip(".:") + (_names_at_fault(lines[1:]) if "feature names" in lines[0] else "")
+    sentence = what + (remedy or ".") if remedy[:1] in ("", ";", ":") else remedy
     sentence = re.sub(r"\bX\b", name, sentence)
     return sentence if name == "X" or name in sentence else f"{name}: {sentence}"
+
+
+def _names_at_fault(lines: list[str]) -> str:
+    """Return scikit-learn's lists of columns in brackets, on one line.
+
+    >>> _names_at_fault(["Feature names unseen at fit time:", "- ph", "Feature names missing:", "- pH", "- mass"])
+    ' (feature names unseen at fit time: ph; feature names missing: pH, mass)'
+    """
+    told: list[str] = []
+    for line in lines:
+        if told and line.startswith("- "):
+            told[-1] += f"{' ' if told[-1].endswith(':') else ', '}{line[2:]}"
+        else:
+            told.append(line[:1].lower() + line[1:].rstrip("."))
+    return f" ({'; '.join(told)})" if told else ""

@@ -22,13 +22,13 @@ class Alarm:
     name
         Its key.
     severity
-        "error": the codes are not what they should be; "warning": look before use; "note": mind when comparing.
+        "serious": the codes are not what they should be; "warning": look before use; "note": mind when comparing.
     sentence
         What was seen, and what to do.
     """
 
     name: str
-    severity: Literal["error", "warning", "note"]
+    severity: Literal["serious", "warning", "note"]
     sentence: str
 
 
@@ -53,13 +53,13 @@ def alarms(summary: Summary) -> list[Alarm]:
 
 
 def _found(summary: Summary) -> Iterator[Alarm]:
-    """Yield errors, then warnings, then notes."""
+    """Yield what is serious, then warnings, then notes."""
     if summary.facts.get("gated"):
         yield from _gates(summary)
     elif summary.verdict("information") == "poor":
         yield Alarm(
             name="collapse",
-            severity="error",
+            severity="serious",
             sentence=f"The codes carry {summary.value('information'):.2g} nats a row, so they say next to nothing "
             f"about it; lower the weight of the KL or train longer.",
         )
@@ -79,7 +79,7 @@ def _gates(summary: Summary) -> Iterator[Alarm]:
     if summary.value("empty_rows") >= ALL_SHUT:
         yield Alarm(
             name="collapse",
-            severity="error",
+            severity="serious",
             sentence=f"All gates are shut in {summary.value('empty_rows'):.0%} of the rows, so the codes are empty; "
             f"{_more_units(summary)}.",
         )
@@ -87,15 +87,15 @@ def _gates(summary: Summary) -> Iterator[Alarm]:
     if active >= ALL_OPEN * n_units:
         yield Alarm(
             name="all_open",
-            severity="error",
+            severity="serious",
             sentence=f"{active:.3g} of {n_units} units are active in a row, so the code is dense; ask for fewer with "
             f"l0= or density=, or give it more units.",
         )
     elif summary.verdict("overlap") == "poor":
         yield Alarm(
             name="same_units",
-            severity="error",
-            sentence=f"The same units serve every row (two rows share {summary.value('overlap'):.0%} of them): it "
+            severity="serious",
+            sentence=f"The same units serve most rows (two rows share {summary.value('overlap'):.0%} of theirs): it "
             f"selects dimensions instead of coding sparsely; train longer, or ask for another number of units.",
         )
     yield from _units(summary, n_units)
@@ -112,12 +112,12 @@ def _units(summary: Summary, n_units: int) -> Iterator[Alarm]:
         )
     if summary.value("always_on") > 0 and summary.verdict("always_on") != "good":
         count = int(summary.value("always_on"))
-        units = "unit is" if count == 1 else "units are"
+        units, they, their = ("unit is", "tells", "its") if count == 1 else ("units are", "tell", "their")
         yield Alarm(
             name="always_on_units",
             severity="warning",
-            sentence=f"{count} {units} active in more than half of the rows and tell them apart by value only; do not "
-            f"read their activity as a choice.",
+            sentence=f"{count} {units} active in more than half of the rows and {they} them apart by value only; do "
+            f"not read {their} activity as a choice.",
         )
     if summary.verdict("empty_rows") == "poor":
         yield Alarm(

@@ -77,14 +77,17 @@ def message(text: str, theme: Theme, height: float = 1.0) -> Figure:
 
 
 def number(value: float) -> str:
-    """Return a value with two digits and a true minus sign.
+    """Return a value with two digits, or all of those before the point, and a true minus sign.
 
     Examples
     --------
     >>> number(-0.1234)
     '−0.12'
+    >>> number(100.0)
+    '100'
     """
-    return f"{value + 0.0:.2g}".replace("-", "−")
+    large = 99.5 <= abs(value) < 1e6
+    return f"{value + 0.0:{',.0f' if large else '.2g'}}".replace("-", "−")
 
 
 def label(text: Any, longest: int = _LONGEST) -> str:

@@ -10,6 +10,7 @@ from torch.distributions import Distribution
 
 from fewhot.core.parts import Part
 from fewhot.core.records import Rows
+from fewhot.distributions import SpikeSlab
 
 PosteriorOf = Callable[[Rows], Distribution]
 
@@ -29,6 +30,9 @@ class Prior(Part):
 
     def sample_given(self, active: Tensor, posterior_of: PosteriorOf, generator: torch.Generator) -> Tensor:
         """Return a code for each row of ``active`` (n, K): values from the prior for its units, zeros elsewhere."""
-        law = self(posterior_of)
-        slab = getattr(law, "slab", law)
-        return torch.where(active, slab.rsample((len(active),), noise=slab.noise_like((len(active),), generator)), 0.0)
+        law, n = self(posterior_of), (len(active),)
+        if isinstance(law, SpikeSlab):
+            values = law.slab.rsample(n, noise=law.slab.noise_like(n, generator))
+        else:
+            values = self.sample(len(active), posterior_of, generator)
+        return torch.where(active, values, 0.0)

@@ -7,7 +7,7 @@ from typing import Any
 
 from fewhot.report.markup import measured, paragraph, section, text
 
-_SEVERITIES = {"error": ("poor", "Serious"), "warning": ("fair", "Warning"), "note": ("note", "Note")}
+_SEVERITIES = {"serious": ("poor", "Serious"), "warning": ("fair", "Warning"), "note": ("note", "Note")}
 _BADGES = {"good": "✓ good", "fair": "~ fair", "poor": "✗ poor", "": "not judged"}
 _FIRST = ("bound", "active", "used", "information", "probe_map", "relaxation_gap", "slack")
 """What to look at first; the first four of these that were measured."""

@@ -203,9 +203,7 @@ class Trainer:
         if self.run is None or bool(self.step.halt.raised) or not self._whole:
             return  # nowhere to write, or interrupted a second time in the middle of a step: the last checkpoint stands
         self.run.write(self.done, self.state())
-        log.warning(
-            "Interrupted after step %d, which is kept; the same fit in the same folder goes on from there.", self.done
-        )
+        log.warning("Interrupted after step %d, which is kept in %s.", self.done, self.run.path)
 
     def state(self) -> State:
         """Return everything a resumed run needs: tensors and JSON-able facts."""
