@@ -273,10 +273,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         codes = encode_values(self.module_, data, self._encoding(), sparse=False)
         active = torch.from_numpy(np.asarray(codes) != 0).to(self._device)
         with torch.no_grad():
-            prior = self.module_.prior(self.module_.posterior_of)
-            slab = getattr(prior, "slab", prior)
-            values = slab.rsample((len(active),), noise=slab.noise_like((len(active),), generator))
-            z = torch.where(active, values, 0.0)
+            z = self.module_.prior.sample_given(active, self.module_.posterior_of, generator)
             return self._generate(z, generator, kind)
 
     def _generate(self, z: torch.Tensor, generator: torch.Generator, kind: str) -> np.ndarray:

@@ -73,5 +73,8 @@ class Latent(Part):
             return {"kl": self.log_ratio(q, p, draw)}
 
     def log_ratio(self, q: Distribution, p: Distribution, draw: Draw) -> Tensor:
-        """Return log q(z) - log p(z) of a draw, (..., B)."""
-        return (q.log_prob(draw.z) - p.log_prob(draw.z)).sum(-1)
+        """Return log q(z) - log p(z) of a draw, (..., B); a prior's law is of single units or of whole codes."""
+        log_p = p.log_prob(draw.z)
+        if p.event_shape:
+            return q.log_prob(draw.z).sum(-1) - log_p
+        return (q.log_prob(draw.z) - log_p).sum(-1)

@@ -3,7 +3,16 @@
 from fewhot.priors.base import PosteriorOf, Prior
 from fewhot.priors.beta_spike_slab import BetaSpikeSlabPrior
 from fewhot.priors.gaussian_spike_slab import GaussianSpikeSlabPrior
+from fewhot.priors.pseudo_inputs import PseudoInputPrior
 from fewhot.priors.spike_slab import SpikeSlabPrior
 from fewhot.priors.standard import StandardPrior
 
-__all__ = ["BetaSpikeSlabPrior", "GaussianSpikeSlabPrior", "PosteriorOf", "Prior", "SpikeSlabPrior", "StandardPrior"]
+__all__ = [
+    "BetaSpikeSlabPrior",
+    "GaussianSpikeSlabPrior",
+    "PosteriorOf",
+    "Prior",
+    "PseudoInputPrior",
+    "SpikeSlabPrior",
+    "StandardPrior",
+]

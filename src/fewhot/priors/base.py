@@ -9,15 +9,18 @@ from torch import Tensor
 from torch.distributions import Distribution
 
 from fewhot.core.parts import Part
-from fewhot.core.records import Rows
+from fewhot.core.records import ColumnMoments, Rows
 
 PosteriorOf = Callable[[Rows], Distribution]
 
 
 class Prior(Part):
-    """A distribution over codes, of batch shape (K,) or (B, K)."""
+    """A distribution over codes: of batch shape (K,) or (B, K), or of event shape (K,) where units hang together."""
 
     n_latent: int
+
+    def fit(self, moments: ColumnMoments) -> None:
+        """Keep what is needed of the training rows; most priors need nothing."""
 
     def forward(self, posterior_of: PosteriorOf) -> Distribution:
         """Return p(z); ``posterior_of`` encodes rows, for priors that are made of pseudo-inputs."""
@@ -26,3 +29,12 @@ class Prior(Part):
     def sample(self, n: int, posterior_of: PosteriorOf, generator: torch.Generator) -> Tensor:
         """Return ``n`` codes drawn from the prior with exact gates, (n, K)."""
         raise TypeError(f"{type(self).__name__} does not say how to draw; define sample(n, posterior_of, generator).")
+
+    def sample_given(self, active: Tensor, posterior_of: PosteriorOf, generator: torch.Generator) -> Tensor:
+        """Return a code for each row of ``active`` (n, K): values from the prior for its units, zeros elsewhere."""
+        shape, slab = (len(active),), getattr(self(posterior_of), "slab", None)
+        if slab is None:  # a prior without gates
+            values = self.sample(len(active), posterior_of, generator)
+        else:
+            values = slab.rsample(shape, noise=slab.noise_like(shape, generator))
+        return torch.where(active, values, 0.0)
