@@ -89,8 +89,7 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
     ],
     (TERMS.kind, "pseudo-input-kl"): [
         {},
-        {"alpha": 0.1},
-        {"bound": "corrected"},
+        {"bound": "mixture", "alpha": 0.1},
         *({"bound": "paper", "selection": rule, "alpha": 0.1} for rule in ("softmax", "relu", "sigmoid")),
     ],
     (TERMS.kind, "activation-norm"): [{"order": "l1"}, {"order": "l2"}],
@@ -106,7 +105,7 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
         {"l0": 2.0, "n_steps": 50},
         {"alpha": 0.2},
         {"alpha": 0.2, "faithful": True},
-        {"l0": 2.0, "n_steps": 50, "n_pseudo_inputs": 3},
+        {"l0": 2.0, "n_steps": 50, "n_pseudo_inputs": 3, "bound": "mixture"},
         {"alpha": 0.2, "n_steps": 50, "n_pseudo_inputs": 3, "bound": "corrected", "pretrain_spikes": 0.3},
         {"alpha": 0.2, "n_steps": 50, "n_pseudo_inputs": 3, "bound": "paper", "pretrain_spikes": 0.3, "faithful": True},
     ],

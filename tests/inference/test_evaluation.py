@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fewhot.core.records import Batch, Dense
-from fewhot.inference import exact_bound, importance_bound
+from fewhot.inference import exact_bound, exact_terms, importance_bound
 from fewhot.inference.evaluation import EXACT
 from fewhot.latents import GaussianLatent, SpikeSlabLatent
 from fewhot.models import LatentModel
@@ -183,3 +183,12 @@ def test_ragged_batches_have_the_bound_of_dense_ones(family: str) -> None:
     bank = bank_of(model, 3)
     for bound in (exact_bound, importance_bound):
         torch.testing.assert_close(bound(model, Batch(ragged(x)), bank), bound(model, Batch(Dense(x)), bank))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_terms_of_an_exact_pass_add_up_to_its_bound(family: str) -> None:
+    model, batch = small_model(family), batch_of(rows())
+    bank = bank_of(model, 5)
+    terms = exact_terms(model, batch, bank)
+    total = terms.pop("reconstruction") - sum(terms.values())
+    torch.testing.assert_close(total, exact_bound(model, batch, bank))

@@ -75,7 +75,7 @@ def test_an_exact_pass_takes_the_one_component_that_is_selected() -> None:
 
 
 def test_without_a_network_the_weights_are_the_best_ones() -> None:
-    made = term()
+    made = term(bound="mixture")
     terms = terms_of(made)
     assert list(made.parameters()) == []
     torch.testing.assert_close(terms.per_example["kl_corrected"], -terms.bound)

@@ -50,7 +50,7 @@ class VSCRecipe(Recipe):
 
     alpha: float | None = None
     prior: str = "fixed"
-    trained_bound: str = "mixture"
+    trained_bound: str = "corrected"
     pretrain_spikes: float = 0.0
     faithful: bool = False
 
@@ -94,7 +94,7 @@ class VSC(GatedEstimator):
         What training pays for a code under a prior of pseudo-inputs: the tightest closed bound under their mixture;
         the same with the weights of a selection network; or these without the cost of selecting, as published, which
         bounds nothing. Scores are always those of the mixture; `bounds` shows all three. "auto" takes the recipe's,
-        "mixture".
+        "corrected".
     selection : {"softmax", "relu", "sigmoid"}, default="softmax"
         How the selection network, where there is one, turns scores into weights; "relu" is the published rule made
         safe, "sigmoid" that of the authors' code.

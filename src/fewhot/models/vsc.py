@@ -38,7 +38,7 @@ def vsc(
     alpha: float | None = None,
     l0: float | None = None,
     n_pseudo_inputs: int = 0,
-    bound: str = "mixture",
+    bound: str = "corrected",
     selection: str = "softmax",
     sharpness: float | None = 10.0,
     pretrain_spikes: float = 0.0,

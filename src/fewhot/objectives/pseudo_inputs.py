@@ -57,7 +57,7 @@ class PseudoInputKL(Term):
         features: Features,
         n_columns: int,
         n_pseudo_inputs: int,
-        bound: str = "mixture",
+        bound: str = "corrected",
         selection: str = "softmax",
         alpha: float | None = None,
     ) -> None:
