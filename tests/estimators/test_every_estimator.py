@@ -48,6 +48,7 @@ def test_codes_bounds_samples_and_a_round_trip(name: str, tmp_path: Path) -> Non
     assert np.isfinite(bound).all()
     assert tighter.mean() > bound.mean()
     assert estimator.sample(3, random_state=0).shape == (3, rows.shape[1])
+    assert estimator.sample_like(rows[:3], random_state=0).shape == (3, rows.shape[1])
     estimator.save(tmp_path / "run")
     again = fh.load(tmp_path / "run")
     np.testing.assert_array_equal(dense(again.transform(rows)), codes)

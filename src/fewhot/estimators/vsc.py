@@ -67,6 +67,10 @@ class VSC(GatedEstimator):
     the KL divergence of its Gaussian value from the prior's, and B that of one coin from another,
     :math:`B(\gamma\,\|\,\rho) = \gamma\log\frac{\gamma}{\rho} + (1-\gamma)\log\frac{1-\gamma}{1-\rho}`.
 
+    With ``prior="pseudo-inputs"`` the prior is the mixture :math:`\frac{1}{U}\sum_u q(z|x_u)` of U learned rows
+    :math:`x_u`, and the sum gives way to a bound on the divergence from it,
+    :math:`-\log\frac{1}{U}\sum_u \exp(-\mathrm{KL}(q(z|x)\,\|\,q(z|x_u)))`.
+
     Parameters
     ----------
     n_components : int, default=64
@@ -114,7 +118,7 @@ class VSC(GatedEstimator):
 
     References
     ----------
-    Tonolini, Jensen and Murray-Smith (2019), Variational Sparse Coding.
+    Tonolini, Jensen and Murray-Smith (2019), Variational Sparse Coding; its supplement for pseudo-inputs.
 
     Examples
     --------
