@@ -177,6 +177,14 @@ def test_a_fit_gains_nats_and_finds_planted_patterns(on_bars: VSC) -> None:
     assert on_bars.transform(X).count_nonzero() / len(X) == pytest.approx(MEAN_ON, rel=0.25)
 
 
+def test_the_last_turn_of_the_dial_leaves_the_prior_alone(on_bars: VSC) -> None:
+    module, shift = on_bars.module_, on_bars.gate_shift_
+    told = module.posterior_of(module.prior.rows()).logits
+    assert shift != 0
+    law = module.prior(module.posterior_of)
+    torch.testing.assert_close(law.components.logits, 10 * (torch.sigmoid(told - shift) - 0.5))
+
+
 def test_pseudo_inputs_stay_in_the_unit_interval_and_apart(on_bars: VSC) -> None:
     x = on_bars.module_.prior.rows().x.detach()
     assert ((x >= 0) & (x <= 1)).all()

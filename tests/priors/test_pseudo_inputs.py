@@ -83,3 +83,16 @@ def test_values_for_active_units_come_from_a_row_that_has_them_on() -> None:
 def test_what_cannot_be_learned_is_refused(options: dict) -> None:
     with pytest.raises(InvalidParameterError, match=r"^(n_pseudo_inputs|sharpness) is .*; it must be a"):
         PseudoInputPrior(K, D, **options)
+
+
+@pytest.mark.parametrize("sharpness", [None, 10.0])
+def test_a_shift_of_all_gates_leaves_the_law_as_it_was(sharpness: float | None) -> None:
+    prior = fitted(sharpness=sharpness)
+    before = prior(posterior_of).components.logits
+
+    def shifted(x: Dense) -> SpikeSlab:
+        q = posterior_of(x)
+        return SpikeSlab(q.logits - 0.7, q.loc, q.scale)
+
+    prior.take_back(-0.7)
+    torch.testing.assert_close(prior(shifted).components.logits, before)

@@ -22,6 +22,9 @@ class Prior(Part):
     def fit(self, moments: ColumnMoments) -> None:
         """Keep what is needed of the training rows; most priors need nothing."""
 
+    def take_back(self, shift: float) -> None:
+        """Stay the same law although every gate of the posteriors was shifted; most priors do anyway."""
+
     def forward(self, posterior_of: PosteriorOf) -> Distribution:
         """Return p(z); ``posterior_of`` encodes rows, for priors that are made of pseudo-inputs."""
         raise TypeError(f"{type(self).__name__} does not say its distribution; define forward(posterior_of).")

@@ -45,6 +45,7 @@ class PseudoInputPrior(Prior):
 
     loc: Tensor
     scale: Tensor
+    gate_shift: Tensor
 
     def __init__(
         self,
@@ -65,11 +66,17 @@ class PseudoInputPrior(Prior):
         self.inputs = nn.Parameter(torch.randn(n_pseudo_inputs, n_columns))
         self.register_buffer("loc", torch.zeros(n_columns))
         self.register_buffer("scale", torch.ones(n_columns))
+        self.register_buffer("gate_shift", torch.zeros(()))
 
     def fit(self, moments: ColumnMoments) -> None:
         """Keep the units in which the rows are learned."""
         self.loc.copy_(moments.mean)
         self.scale.copy_(moments.std)
+
+    @torch.no_grad()
+    def take_back(self, shift: float) -> None:
+        """Stay the same law although every gate of the posteriors was shifted."""
+        self.gate_shift -= shift
 
     def rows(self) -> Dense:
         """Return the learned rows as the encoder sees them, (U, D)."""
@@ -80,7 +87,8 @@ class PseudoInputPrior(Prior):
         """Return the mixture of the rows' posteriors, event (K,)."""
         q = posterior_of(self.rows())
         assert isinstance(q, SpikeSlab)
-        logits = q.logits if self.sharpness is None else self.sharpness * (q.probs - 0.5)
+        logits = q.logits + self.gate_shift
+        logits = logits if self.sharpness is None else self.sharpness * (logits.sigmoid() - 0.5)
         laws = SpikeSlab(logits, q.loc, q.scale, validate_args=False)
         return SpikeSlabMixture(laws, validate_args=False)
 
