@@ -16,12 +16,14 @@ from fewhot.likelihoods import BernoulliLikelihood, GaussianLikelihood, Likeliho
 from fewhot.models import Decoder, Encoder, LatentModel
 from fewhot.nn import RowsMLP
 from fewhot.objectives import KL, Objective, Reconstruction
-from fewhot.priors import Prior, SpikeSlabPrior, StandardPrior
+from fewhot.priors import Prior, PseudoInputPrior, SpikeSlabPrior, StandardPrior
 
 N_ROWS, N_COLUMNS, N_LATENT, N_HIDDEN = 6, 5, 4, 7
 
 KINDS_OF_DATA = ("binary", "grey", "counts", "real")
-FAMILIES = ("gaussian", "spike-slab")
+FAMILIES = ("gaussian", "spike-slab", "pseudo-inputs")
+"""Kinds of `small_model`: dense codes, gated ones, and gated ones under a mixture."""
+N_PSEUDO_INPUTS = 3
 
 
 def rows(kind: str = "binary", n_rows: int = N_ROWS, n_columns: int = N_COLUMNS, seed: int = 0) -> Tensor:
@@ -108,6 +110,9 @@ def small_model(family: str, likelihood: str = "bernoulli", seed: int = 0) -> La
         head = BernoulliLikelihood(N_COLUMNS) if likelihood == "bernoulli" else GaussianLikelihood(N_COLUMNS)
         if family == "gaussian":
             model = assemble(GaussianLatent(N_HIDDEN, N_LATENT), StandardPrior(N_LATENT), head)
+        elif family == "pseudo-inputs":
+            prior = PseudoInputPrior(N_LATENT, N_COLUMNS, N_PSEUDO_INPUTS)
+            model = assemble(SpikeSlabLatent(N_HIDDEN, N_LATENT), prior, head)
         else:
             model = assemble(SpikeSlabLatent(N_HIDDEN, N_LATENT), SpikeSlabPrior(N_LATENT, 0.3), head)
     shake(model, seed)

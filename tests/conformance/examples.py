@@ -27,11 +27,22 @@ from fewhot.core.registry import (
     Registry,
 )
 from fewhot.core.seeding import seeded
+from fewhot.features import Identity
 from fewhot.latents import Latent
 from fewhot.models import LatentModel
-from fewhot.nn import MLP
-from fewhot.priors import Prior
-from tests.parts import KINDS_OF_DATA, N_COLUMNS, N_HIDDEN, N_LATENT, N_ROWS, rows, shake, spec_of
+from fewhot.nn import MLP, RowsMLP
+from fewhot.priors import PosteriorOf, Prior
+from tests.parts import (
+    KINDS_OF_DATA,
+    N_COLUMNS,
+    N_HIDDEN,
+    N_LATENT,
+    N_PSEUDO_INPUTS,
+    N_ROWS,
+    rows,
+    shake,
+    spec_of,
+)
 
 KINDS = dict(Registry.kinds)
 
@@ -52,13 +63,14 @@ ARGUMENTS: dict[str, Any] = {
     "cap": 0.4,
     "freeze_at": 25,
     "n_rows": 50,
+    "n_pseudo_inputs": N_PSEUDO_INPUTS,
 }
 BY_KIND: dict[str, dict[str, Any]] = {
     LATENTS.kind: {"n_in": N_HIDDEN},
     PRIORS.kind: {"rate": 0.3},
     SCHEDULES.kind: {"rate": 0.05},
 }
-MADE_AFRESH = {"module": lambda: MLP(N_COLUMNS, [N_HIDDEN])}
+MADE_AFRESH = {"module": lambda: MLP(N_COLUMNS, [N_HIDDEN]), "features": Identity}
 
 VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
     (LATENTS.kind, "spike-slab"): [
@@ -70,6 +82,16 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
     (LATENTS.kind, "beta-spike-slab"): [{}, {"form": "hierarchical"}],
     (PRIORS.kind, "beta-spike-slab"): [{}, {"learned": True}],
     (PRIORS.kind, "gaussian-spike-slab"): [{}, {"spike_weight": 0.0}],
+    (PRIORS.kind, "pseudo-inputs"): [
+        {},
+        {"n_pseudo_inputs": 1},
+        {"n_pseudo_inputs": 3, "sharpness": None, "low": 0.0, "high": 1.0},
+    ],
+    (TERMS.kind, "pseudo-input-kl"): [
+        {},
+        {"bound": "mixture", "alpha": 0.1},
+        *({"bound": "paper", "selection": rule, "alpha": 0.1} for rule in ("softmax", "relu", "sigmoid")),
+    ],
     (TERMS.kind, "activation-norm"): [{"order": "l1"}, {"order": "l2"}],
     (TERMS.kind, "total-correlation"): [{}, {"sampling": "weighted"}],
     (SCHEDULES.kind, "exponential"): [{}, {"floor": 0.2}],
@@ -79,7 +101,15 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
     (MODELS.kind, "vae"): [{}, {"beta": 4.0, "penalty": "l2"}],
     (MODELS.kind, "hsvae"): [{}, {"form": "hierarchical", "gate_kl_weight": 0.3}, {"l0": 2.0, "n_steps": 50}],
     (MODELS.kind, "mat-vae"): [{"mmd_weight": 2.0}, {"spike_weight": 0.3, "kl_weight": 0.5, "mmd_weight": 0.0}],
-    (MODELS.kind, "vsc"): [{"l0": 2.0, "n_steps": 50}, {"alpha": 0.2}, {"alpha": 0.2, "faithful": True}],
+    (MODELS.kind, "vsc"): [
+        {"l0": 2.0, "n_steps": 50},
+        {"l0": 2.0, "n_steps": 50, "joint": True},
+        {"alpha": 0.2},
+        {"alpha": 0.2, "faithful": True},
+        {"l0": 2.0, "n_steps": 50, "n_pseudo_inputs": 3, "bound": "mixture"},
+        {"alpha": 0.2, "n_steps": 50, "n_pseudo_inputs": 3, "bound": "corrected", "pretrain_spikes": 0.3},
+        {"alpha": 0.2, "n_steps": 50, "n_pseudo_inputs": 3, "bound": "paper", "pretrain_spikes": 0.3, "faithful": True},
+    ],
 }
 
 
@@ -155,11 +185,18 @@ def noiseless_posterior(latent: Latent, gates: str = "exact") -> tuple[Params, A
     return psi, latent.posterior(psi, Knobs(gates=gates))
 
 
+def posterior_of(latent: Latent) -> PosteriorOf:
+    """Return a function from rows to this family's posteriors, as a model hands it to its prior."""
+    with seeded(0, "encoder"):
+        encoder = RowsMLP(N_COLUMNS, [latent.n_in])
+    return lambda x: latent.posterior(latent.psi(encoder(x)), Knobs())
+
+
 def fits(latent: Latent, prior: Prior) -> bool:
     """Say whether a family can be held against a prior."""
     _, q = noiseless_posterior(latent)
     try:
-        latent.divergence(q, prior(None), latent.draw(q, latent.noise(1, torch.Generator())))
+        latent.divergence(q, prior(posterior_of(latent)), latent.draw(q, latent.noise(1, torch.Generator())))
     except (AssertionError, TypeError):
         return False
     return True

@@ -17,12 +17,13 @@ every_term = pytest.mark.parametrize(("name", "options"), every(TERMS), ids=iden
 KNOBS = Knobs({"kl_weight": torch.tensor(0.5)}, gates="relaxed")
 
 
-DENSE_ONLY = {"total-correlation"}
+MODEL_OF = {"total-correlation": "gaussian", "pseudo-input-kl": "pseudo-inputs"}
+"""The small model a term is made for, where that is not the gated one."""
 
 
 def passes(term: Part, copies: int = 1) -> tuple[Pass, dict]:
     """Return a pass of a small model, with the noise that the term asks for."""
-    model = small_model("gaussian" if TERMS.name_of(type(term)) in DENSE_ONLY else "spike-slab")
+    model = small_model(MODEL_OF.get(TERMS.name_of(type(term)), "spike-slab"))
     batch = batch_of(rows().repeat(copies, 1))
     (noise,) = bank_of(model, 1)
     noise = {**noise, **term.noise(batch.x.n_rows, stream(0))}

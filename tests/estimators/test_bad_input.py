@@ -251,6 +251,11 @@ BAD_VSC: list[dict[str, Any]] = [
     *({"l0": value} for value in (0, -1, 7, NAN, "few")),
     *({"max_active": value} for value in (0, 2.5, "few")),
     *({"prior": value} for value in ("vamp", None)),
+    *({"n_pseudo_inputs": value} for value in (0, 2.5, "some")),
+    *({"prior_sharpness": value} for value in (0, -1, NAN, "sharp")),
+    *({"trained_bound": value} for value in ("elbo", None)),
+    *({"selection": value} for value in ("argmax", None)),
+    *({"pretrain_spikes": value} for value in (-0.1, 0.7, NAN, "long")),
 ]
 BAD_VAE: list[dict[str, Any]] = [
     *({"beta": value} for value in (-1, NAN, "big")),

@@ -52,6 +52,8 @@ def test_the_promised_arguments_exist_and_are_documented(cls: type) -> None:
         (VSC, {"observation": "stochastic-binarise"}),
         (VSC, {"observation": "unit-norm"}),
         (VSC, {"recipe": "iclr2019", "alpha": 0.3}),
+        (VSC, {"prior": "pseudo-inputs"}),
+        (VSC, {"pretrain_spikes": 0.3}),
         (VSC, {"random_state": 1}),
         (VSC, {"n_iter_no_change": 3, "validation_fraction": 0.3}),
         (VSC, {"encoder": nn.Linear(7, 8)}),

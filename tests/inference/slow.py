@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from torch import Tensor
@@ -41,21 +41,40 @@ def slow_bound(model: LatentModel, x: np.ndarray, bank: Sequence[Noise], family:
                     z[j] = psi[n_units + j] + math.exp(psi[2 * n_units + j] / 2) * slab
             out = V @ np.maximum(A @ z + a, 0) + v
             total += slow_log_likelihood(out, row, likelihood)
-        divergence = 0.0
-        for j in range(n_units):
-            if family == "gaussian":
-                divergence += slow_slab(psi[j], psi[n_units + j])
-            else:
-                gamma, rho = sigmoid(psi[j]), model.prior.rate
-                divergence += gamma * slow_slab(psi[n_units + j], psi[2 * n_units + j])
-                divergence += gamma * math.log(gamma / rho) + (1 - gamma) * math.log((1 - gamma) / (1 - rho))
+        divergence = slow_divergence(psi, family, model, lambda rows: np.maximum(rows @ W + b, 0) @ H.T + c)
         bounds.append(total / len(bank) - divergence)
     return np.array(bounds)
 
 
-def slow_slab(mean: float, log_variance: float) -> float:
-    """G(mu, sigma^2 || 0, 1)."""
-    return 0.5 * (mean**2 + math.exp(log_variance) - log_variance - 1)
+def slow_divergence(psi: np.ndarray, family: str, model: LatentModel, encode: Callable) -> float:
+    """Return the divergence from the prior; from a mixture, its closed bound."""
+    n_units = model.latent.n_latent
+    if family == "gaussian":
+        return sum(slow_slab(psi[j], psi[n_units + j], 0.0, 0.0) for j in range(n_units))
+    if family == "spike-slab":
+        rate = [model.prior.rate] * n_units
+        return slow_spike_slab(psi, rate, np.zeros(n_units), np.zeros(n_units))
+    explained = 0.0
+    for told in encode(array(model.prior.rows().x)):
+        rate = [sigmoid(10 * (sigmoid(logit) - 0.5)) for logit in told[:n_units]]
+        explained += math.exp(-slow_spike_slab(psi, rate, told[n_units : 2 * n_units], told[2 * n_units :]))
+    return -math.log(explained / model.prior.n_pseudo_inputs)
+
+
+def slow_spike_slab(psi: np.ndarray, rate: Sequence[float], mean: np.ndarray, log_variance: np.ndarray) -> float:
+    n_units, total = len(rate), 0.0
+    for j, rho in enumerate(rate):
+        gamma = sigmoid(psi[j])
+        total += gamma * slow_slab(psi[n_units + j], psi[2 * n_units + j], mean[j], log_variance[j])
+        total += gamma * math.log(gamma / rho) + (1 - gamma) * math.log((1 - gamma) / (1 - rho))
+    return total
+
+
+def slow_slab(mean: float, log_variance: float, other_mean: float, other_log_variance: float) -> float:
+    """G(mu, sigma^2 || m, s^2)."""
+    ratio = math.exp(log_variance - other_log_variance)
+    distance = (mean - other_mean) ** 2 / math.exp(other_log_variance)
+    return 0.5 * (ratio + distance - math.log(ratio) - 1)
 
 
 def slow_log_likelihood(out: np.ndarray, row: np.ndarray, likelihood: str) -> float:

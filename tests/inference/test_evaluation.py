@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fewhot.core.records import Batch, Dense
-from fewhot.inference import exact_bound, importance_bound
+from fewhot.inference import exact_bound, exact_terms, importance_bound
 from fewhot.inference.evaluation import EXACT
 from fewhot.latents import GaussianLatent, SpikeSlabLatent
 from fewhot.models import LatentModel
@@ -30,7 +30,8 @@ def test_the_exact_bound_is_the_slow_and_obvious_one(family: str, likelihood: st
     model, x = small_model(family, likelihood), data_for(likelihood)
     bank = bank_of(model, n_draws)
     slow = slow_bound(model, x.double().numpy(), bank, family, likelihood)
-    np.testing.assert_allclose(exact_bound(model, batch_of(x), bank).numpy(), slow, rtol=1e-5, atol=1e-4)
+    rtol = 1e-4 if family == "pseudo-inputs" else 1e-5  # distances in units of a narrow slab have fewer digits
+    np.testing.assert_allclose(exact_bound(model, batch_of(x), bank).numpy(), slow, rtol=rtol, atol=1e-4)
 
 
 @every_model
@@ -86,7 +87,9 @@ def test_importance_weights_of_one_draw_are_the_joint_over_the_posterior(family:
     bank = bank_of(model, 1)
     result = model.run(model.psi(batch), batch, EXACT, bank[0])
     z = result.draw.z
-    by_hand = result.px.log_prob(batch.x) + (result.p.log_prob(z) - result.q.log_prob(z)).sum(-1)
+    log_p = result.p.log_prob(z)
+    log_p = log_p if family == "pseudo-inputs" else log_p.sum(-1)  # a mixture is a law of whole codes
+    by_hand = result.px.log_prob(batch.x) + log_p - result.q.log_prob(z).sum(-1)
     torch.testing.assert_close(importance_bound(model, batch, bank), by_hand)
 
 
@@ -180,3 +183,12 @@ def test_ragged_batches_have_the_bound_of_dense_ones(family: str) -> None:
     bank = bank_of(model, 3)
     for bound in (exact_bound, importance_bound):
         torch.testing.assert_close(bound(model, Batch(ragged(x)), bank), bound(model, Batch(Dense(x)), bank))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_terms_of_an_exact_pass_add_up_to_its_bound(family: str) -> None:
+    model, batch = small_model(family), batch_of(rows())
+    bank = bank_of(model, 5)
+    terms = exact_terms(model, batch, bank)
+    total = terms.pop("reconstruction") - sum(terms.values())
+    torch.testing.assert_close(total, exact_bound(model, batch, bank))

@@ -13,7 +13,7 @@ from fewhot.latents import BinaryConcrete, SharpSigmoid
 from fewhot.likelihoods import BernoulliLikelihood, GaussianLikelihood
 from fewhot.models import encoder_for, likelihood_for, observation_for, vae, vsc
 from fewhot.models.defaults import features_for
-from fewhot.models.vsc import FREEZE_SHARE, dial_for
+from fewhot.models.vsc import FREEZE_SHARE, LONGEST_PRETRAINING, dial_for
 from fewhot.nn import RowsMLP, UserBody
 from fewhot.objectives import Dial
 from tests.parts import batch_of, rows, spec_of
@@ -150,3 +150,44 @@ def test_the_cap_leaves_room_for_the_mean_and_is_a_share(n_latent: int, share: f
     cap = dial.cap
     assert share <= cap <= 1
     assert cap < 0.5 or share > 0.3
+
+
+def test_pseudo_inputs_replace_the_fixed_law_and_alpha_is_their_aggregate_rate() -> None:
+    fixed = vsc(SPEC, n_latent=8, hidden_layer_sizes=(3,), n_pseudo_inputs=4, alpha=0.2)
+    asked = vsc(SPEC, n_latent=8, hidden_layer_sizes=(3,), n_pseudo_inputs=4, l0=2.0, n_steps=100)
+    assert (fixed.prior.n_pseudo_inputs, fixed.objective.terms[1].alpha) == (4, 0.2)
+    assert (asked.prior.n_pseudo_inputs, asked.objective.terms[1].alpha) == (4, None)
+    assert [type(term).__name__ for term in asked.objective.terms] == ["Reconstruction", "PseudoInputKL", "Dial"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high"), [("binary", 0.0, 1.0), ("grey", 0.0, 1.0), ("counts", 0.0, None), ("real", None, None)]
+)
+def test_pseudo_inputs_stay_where_the_data_are(kind: str, low: float | None, high: float | None) -> None:
+    prior = vsc(spec_of(rows(kind)), n_latent=2, hidden_layer_sizes=(3,), n_pseudo_inputs=50, alpha=0.2).prior
+    assert (prior.low, prior.high) == (low, high)
+    x = prior.rows().x
+    assert (x >= (-torch.inf if low is None else low)).all()
+    assert (x <= (torch.inf if high is None else high)).all()
+
+
+def test_the_schedules_of_the_later_paper_in_proportion() -> None:
+    """15,000 steps of gates alone, 5,000 in which the slabs come in, then a tenth of the rate, of 70,000."""
+    model = vsc(
+        SPEC, n_latent=8, hidden_layer_sizes=(3,), alpha=0.1, n_pseudo_inputs=4, pretrain_spikes=15 / 70,
+        n_steps=70_000, faithful=True,
+    )  # fmt: skip
+    share, rate = (
+        [model.schedules[name](torch.tensor(step)).item() for step in (0, 15_000, 17_500, 20_000, 70_000)]
+        for name in ("slab_share", "learning_rate")
+    )
+    assert share == pytest.approx([0.0, 0.0, 0.5, 1.0, 1.0], abs=1e-3)
+    assert rate == pytest.approx([1.0, 1.0, 1.0, 0.1, 0.1])
+    assert share[-1] == 1.0
+    assert model.schedules["sharpness"](torch.tensor(70_000)) == 200
+
+
+@pytest.mark.parametrize("n_steps", [1, 7, 1000])
+def test_slabs_are_in_before_the_dial_stands_still(n_steps: int) -> None:
+    model = vsc(SPEC, n_latent=8, hidden_layer_sizes=(3,), l0=2.0, pretrain_spikes=LONGEST_PRETRAINING, n_steps=n_steps)
+    assert model.schedules["slab_share"].settled_at <= max(model.objective.settled_at, 1) + 1

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 
+from fewhot.core.records import Dense
 from fewhot.core.seeding import seeded
+from fewhot.distributions import SpikeSlab
 from fewhot.inference import exact_bound, importance_bound
 from fewhot.inference.evaluation import EXACT
 from fewhot.models import LatentModel, beta_tcvae, hsvae, mat_vae, vae, vsc
+from fewhot.objectives.pseudo_inputs import BOUNDS
 from tests.parts import bank_of, batch_of, rows, shake, spec_of
 
 K = 6
@@ -161,3 +164,58 @@ def test_a_joint_prior_that_has_learned_nothing_is_the_independent_one() -> None
     bank = bank_of(joint, 5)
     for bound in (exact_bound, importance_bound):
         torch.testing.assert_close(bound(joint, batch_of(x), bank), bound(independent, batch_of(x), bank))
+
+
+def one_pseudo_input(x: torch.Tensor, rate: float, bound: str) -> tuple[LatentModel, LatentModel]:
+    """Return a VSC of fixed rate, and one whose only pseudo-input is told to be (rate, 0, 1), with the same weights."""
+    fixed = build(vsc, x, alpha=rate)
+    learned = build(vsc, x, alpha=rate, n_pseudo_inputs=1, sharpness=None, bound=bound)
+    for part in ("encoder", "latent", "decoder"):
+        getattr(learned, part).load_state_dict(getattr(fixed, part).state_dict())
+    told = SpikeSlab(torch.full((1, K), rate).logit(), torch.zeros(1, K), torch.ones(1, K))
+    learned.posterior_of = lambda rows: told if isinstance(rows, Dense) else None
+    return fixed, learned
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize("kind", ["binary", "counts", "real"])
+def test_one_pseudo_input_that_encodes_to_the_fixed_prior_is_the_fixed_prior(bound: str, kind: str) -> None:
+    x = rows(kind, n_rows=20)
+    fixed, learned = one_pseudo_input(x, 0.2, bound)
+    bank = bank_of(fixed, 5)
+    for measure in (exact_bound, importance_bound):
+        torch.testing.assert_close(measure(learned, batch_of(x), bank), measure(fixed, batch_of(x), bank))
+    knobs = fixed.knobs(torch.tensor(10**6))
+    one, other = (m.terms(m.run(m.psi(batch_of(x)), batch_of(x), knobs, bank[0]), knobs) for m in (fixed, learned))
+    torch.testing.assert_close(other.loss, one.loss)
+    torch.testing.assert_close(other.bound, one.bound)
+    torch.testing.assert_close(other.per_example["prior_sparsity"], torch.zeros(20), rtol=0, atol=1e-5)
+    for name in ("kl_paper", "kl_corrected"):
+        torch.testing.assert_close(other.per_example[name], one.per_example["kl_gate"] + one.per_example["kl_slab"])
+
+
+def test_a_full_share_of_the_slab_is_ordinary_training() -> None:
+    x = rows()
+    plain, pretrained = (
+        build(vsc, x, alpha=0.2, n_steps=100),
+        build(vsc, x, alpha=0.2, n_steps=100, pretrain_spikes=0.3),
+    )
+    (noise,) = bank_of(plain, 1)
+    for step, same in ((0, False), (35, False), (40, True), (100, True)):
+        losses = []
+        for m in (plain, pretrained):
+            knobs = m.knobs(torch.tensor(step))
+            losses.append(m.terms(m.run(m.psi(batch_of(x)), batch_of(x), knobs, noise), knobs).loss)
+        assert torch.equal(*losses) == same
+    assert torch.equal(*(exact_bound(m, batch_of(x), [noise]) for m in (plain, pretrained)))
+
+
+def test_before_any_slab_a_code_is_gate_times_noise_and_pays_for_its_own_slab() -> None:
+    x = rows()
+    model, plain = build(vsc, x, alpha=0.2, n_steps=100, pretrain_spikes=0.3), build(vsc, x, alpha=0.2)
+    (noise,) = bank_of(model, 1)
+    first = model.run(model.psi(batch_of(x)), batch_of(x), model.knobs(torch.tensor(0)), noise)
+    assert torch.equal(first.draw.z, first.draw.gate * noise["slab"])
+    whole = plain.divergence(plain.run(plain.psi(batch_of(x)), batch_of(x), EXACT, noise))
+    for name, value in model.divergence(first).items():
+        assert torch.equal(value, whole[name])

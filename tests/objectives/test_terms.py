@@ -46,7 +46,8 @@ def test_the_scheduled_weight_multiplies_beta() -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_parts_of_the_bound_are_reported_by_name(family: str) -> None:
     terms = terms_of(Objective([Reconstruction(), KL()]), family)
-    names = {"kl"} if family == "gaussian" else {"kl_gate", "kl_slab"}
+    gated = {"kl_gate", "kl_slab"}
+    names = {"gaussian": {"kl"}, "spike-slab": gated, "pseudo-inputs": gated | {"kl_choice"}}[family]
     assert set(terms.per_example) == {"reconstruction", *names}
     total = terms.per_example["reconstruction"] - sum(terms.per_example[name] for name in names)
     torch.testing.assert_close(total, terms.bound)

@@ -9,6 +9,7 @@ import torch
 
 from fewhot.core.clipping import LOGIT_RANGE
 from fewhot.core.errors import InvalidParameterError
+from fewhot.core.records import Knobs
 from fewhot.core.seeding import stream
 from fewhot.latents import SpikeSlabLatent
 from fewhot.priors import SpikeSlabPrior, StandardPrior
@@ -46,7 +47,7 @@ def test_draws_of_the_prior_are_exactly_zero_at_its_rate(rate: float) -> None:
 @pytest.mark.parametrize("learned", [False, True])
 def test_a_rate_of_one_keeps_every_bound_finite(learned: bool) -> None:
     prior, latent = SpikeSlabPrior(2, 1.0, learned=learned), SpikeSlabLatent(3, 2)
-    q = latent.posterior(latent.psi(torch.randn(4, 3)), None)
+    q = latent.posterior(latent.psi(torch.randn(4, 3)), Knobs())
     kl = sum(latent.divergence(q, prior(None), None).values())
     assert kl.isfinite().all()
     assert (prior.sample(1000, None, stream(0)) != 0).all()

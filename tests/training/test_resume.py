@@ -27,6 +27,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "vae-stopping": {"cls": VAE, "n_iter_no_change": 2, "learning_rate": 0.02},
     "binarised": {"observation": "stochastic-binarise"},
     "bf16": {"precision": "bf16"},
+    "pseudo-inputs": {"prior": "pseudo-inputs", "n_pseudo_inputs": 4, "trained_bound": "paper", "pretrain_spikes": 0.4},
 }
 
 

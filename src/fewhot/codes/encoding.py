@@ -14,7 +14,7 @@ from fewhot.codes.codes import Codes, Matrix
 from fewhot.core.devices import matrix_precision
 from fewhot.core.records import Batch, Noise, Params
 from fewhot.data import Dataset
-from fewhot.inference import exact_bound, importance_bound, refine
+from fewhot.inference import exact_bound, exact_terms, importance_bound, refine
 from fewhot.latents import CodeSummary
 from fewhot.models.latent_model import LatentModel
 
@@ -81,6 +81,18 @@ def score(model: LatentModel, data: Dataset, how: Encoding, *, importance_draws:
             seen, psi = _local(model, batch, how, bank)
             rows.append(bound(model, seen, fresh, psi))
     return torch.cat(rows).cpu().numpy()
+
+
+def score_terms(model: LatentModel, data: Dataset, how: Encoding) -> dict[str, np.ndarray]:
+    """Return the named terms of every row, on the noise that `score` has."""
+    bank = model.bank(REFINE_DRAWS, how.seed, "refinement", data.device)
+    fresh = model.bank(SCORE_DRAWS, how.seed, "score", data.device)
+    parts: list[Params] = []
+    with matrix_precision("float32", data.device):
+        for batch in data.batches(BATCH):
+            seen, psi = _local(model, batch, how, bank) if how.refine_steps else (batch, None)
+            parts.append(exact_terms(model, seen, fresh, psi))
+    return {name: torch.cat([part[name] for part in parts]).cpu().numpy() for name in parts[0]}
 
 
 @torch.no_grad()

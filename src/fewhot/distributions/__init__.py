@@ -8,6 +8,7 @@ from fewhot.distributions.beta import beta_kl as beta_kl
 from fewhot.distributions.beta import log_odds_draw as log_odds_draw
 from fewhot.distributions.beta_spike_slab import BetaSpikeSlab as BetaSpikeSlab
 from fewhot.distributions.beta_spike_slab import hierarchical_gate_kl as hierarchical_gate_kl
+from fewhot.distributions.blended_spike_slab import BlendedSpikeSlab as BlendedSpikeSlab
 from fewhot.distributions.gates import BinaryConcreteGate as BinaryConcreteGate
 from fewhot.distributions.gates import Estimator as Estimator
 from fewhot.distributions.gates import ExactGate as ExactGate
@@ -23,25 +24,36 @@ from fewhot.distributions.spike_slab import Relaxation as Relaxation
 from fewhot.distributions.spike_slab import SpikeSlab as SpikeSlab
 from fewhot.distributions.spike_slab import SpikeSlabKL as SpikeSlabKL
 from fewhot.distributions.spike_slab import kl_parts as kl_parts
+from fewhot.distributions.spike_slab_mixture import MixtureKL as MixtureKL
+from fewhot.distributions.spike_slab_mixture import SpikeSlabMixture as SpikeSlabMixture
+from fewhot.distributions.spike_slab_mixture import choice_kl as choice_kl
+from fewhot.distributions.spike_slab_mixture import component_kl as component_kl
+from fewhot.distributions.spike_slab_mixture import mixture_kl_bound as mixture_kl_bound
 
 __all__ = [
     "BetaSpikeSlab",
     "BinaryConcreteGate",
+    "BlendedSpikeSlab",
     "Estimator",
     "ExactGate",
     "Gate",
     "Gaussian",
     "GaussianSpikeSlab",
     "JointSpikeSlab",
+    "MixtureKL",
     "Relaxation",
     "RelaxedGate",
     "SharpSigmoidGate",
     "SpikeSlab",
     "SpikeSlabKL",
+    "SpikeSlabMixture",
     "bernoulli_kl",
     "beta_kl",
+    "choice_kl",
+    "component_kl",
     "gaussian_kl",
     "hierarchical_gate_kl",
     "kl_parts",
     "log_odds_draw",
+    "mixture_kl_bound",
 ]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 from torch import nn
 
-from fewhot.core.checks import one_of
+from fewhot.codes import score_terms
+from fewhot.core.checks import one_of, real_number, whole_number
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
@@ -17,8 +20,39 @@ from fewhot.estimators.recipes import Recipe
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models import vsc
 from fewhot.models.latent_model import LatentModel
+from fewhot.models.vsc import LONGEST_PRETRAINING
+from fewhot.objectives.pseudo_inputs import BOUNDS
+from fewhot.objectives.selection import RULES
 
 PUBLISHED_RATE = 0.01
+AS_PUBLISHED: dict[str, Any] = {
+    "observation": "unit-norm",
+    "likelihood": "gaussian",
+    "likelihood_options": (("floor", 1e-6), ("standardise", False)),
+    "alpha": PUBLISHED_RATE,
+    "faithful": True,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VSCRecipe(Recipe):
+    """What else a recipe of `VSC` decides.
+
+    Attributes
+    ----------
+    alpha
+        The prior's on-rate where none of ``alpha``, ``density`` and ``l0`` is given; None takes the dial.
+    prior, trained_bound, pretrain_spikes
+        As the arguments of the same names.
+    faithful
+        Whether gates, heads and schedules are the published ones.
+    """
+
+    alpha: float | None = None
+    prior: str = "fixed"
+    trained_bound: str = "corrected"
+    pretrain_spikes: float = 0.0
+    faithful: bool = False
 
 
 @ESTIMATORS.register("VSC")
@@ -32,6 +66,10 @@ class VSC(GatedEstimator):
     where unit j is on with probability :math:`\gamma_j` given the row and :math:`\rho_j` in the prior, :math:`G_j` is
     the KL divergence of its Gaussian value from the prior's, and B that of one coin from another,
     :math:`B(\gamma\,\|\,\rho) = \gamma\log\frac{\gamma}{\rho} + (1-\gamma)\log\frac{1-\gamma}{1-\rho}`.
+
+    With ``prior="pseudo-inputs"`` the prior is the mixture :math:`\frac{1}{U}\sum_u q(z|x_u)` of U learned rows
+    :math:`x_u`, and the sum gives way to a bound on the divergence from it,
+    :math:`-\log\frac{1}{U}\sum_u \exp(-\mathrm{KL}(q(z|x)\,\|\,q(z|x_u)))`.
 
     Parameters
     ----------
@@ -47,10 +85,27 @@ class VSC(GatedEstimator):
         means ``density=0.05``, at least 4 units.
     max_active : int, default=None
         A ceiling on the active units of each row when encoding: the most probable ones stay.
-    prior : {"fixed", "joint"}, default="fixed"
+    prior : {"auto", "fixed", "joint", "pseudo-inputs"}, default="auto"
         "fixed" takes units to be independent, with rates fixed by ``alpha`` or learned; "joint" learns which units go
-        together and what their values are then, and needs ``density`` or ``l0``. Neither depends on the row that is
-        coded.
+        together and what their values are then, and needs ``density`` or ``l0``; "pseudo-inputs" is a mixture of what
+        the encoder says of a few learned rows, whose aggregate on-rate ``alpha`` fixes. None depends on the row that is
+        coded. "auto" takes the recipe's, "fixed".
+    n_pseudo_inputs : int, default=20
+        How many rows a prior of pseudo-inputs learns.
+    prior_sharpness : float, default=10.0
+        Sharpen the gates of a prior of pseudo-inputs to :math:`\sigma(\nu(\gamma - \tfrac12))`; None takes them as the
+        encoder gives them.
+    trained_bound : {"auto", "mixture", "corrected", "paper"}, default="auto"
+        What training pays for a code under a prior of pseudo-inputs: the tightest closed bound under their mixture;
+        the same with the weights of a selection network; or these without the cost of selecting, as published, which
+        bounds nothing. Scores are always those of the mixture; `bounds` shows all three. "auto" takes the recipe's,
+        "corrected".
+    selection : {"softmax", "relu", "sigmoid"}, default="softmax"
+        How the selection network, where there is one, turns scores into weights; "relu" is the published rule made
+        safe, "sigmoid" that of the authors' code.
+    pretrain_spikes : float, default=None
+        Share of the steps, at most 0.6, in which only gates carry information; over a third as many steps the values
+        come in. None takes the recipe's, 0.
     sparse_output : bool, default=True
         Whether `transform` returns a `scipy.sparse.csr_array` or a dense array.
     {shared}
@@ -64,7 +119,7 @@ class VSC(GatedEstimator):
 
     References
     ----------
-    Tonolini, Jensen and Murray-Smith (2019), Variational Sparse Coding.
+    Tonolini, Jensen and Murray-Smith (2019), Variational Sparse Coding; its supplement for pseudo-inputs.
 
     Examples
     --------
@@ -76,15 +131,27 @@ class VSC(GatedEstimator):
     """
 
     recipes: ClassVar[dict[str | None, Recipe]] = {
-        None: Recipe(),
-        "iclr2019": Recipe(
+        None: VSCRecipe(),
+        "iclr2019": VSCRecipe(
+            **AS_PUBLISHED,
             batch_size=100,
-            observation="unit-norm",
-            likelihood="gaussian",
-            likelihood_options=(("floor", 1e-6), ("standardise", False)),
             source="Tonolini et al., ICLR 2019 submission; the batch size is not given there",
             about="trains as first published, with unit-norm rows, Gaussian likelihood, log rate -ReLU(-v), soft gates "
             "sharpened from 50 to 200, no warm-up and ``alpha=0.01``; it tends to shut its gates.",
+        ),
+        "uai2019": VSCRecipe(
+            **AS_PUBLISHED,
+            hidden_layer_sizes=(3000,),
+            max_steps=70_000,
+            batch_size=500,
+            prior="pseudo-inputs",
+            trained_bound="paper",
+            pretrain_spikes=15 / 70,
+            source="Tonolini, Jensen and Murray-Smith, UAI 2019, supplement; ``prior_sharpness`` is from the authors' "
+            "code",
+            about="trains as published later: the same with 20 pseudo-inputs and their selection network, spikes "
+            "trained first and a learning rate that drops to a tenth when the values have come in; give ``density`` "
+            "or ``l0`` for the dial instead of ``alpha=0.01``.",
         ),
     }
 
@@ -96,7 +163,12 @@ class VSC(GatedEstimator):
         density: float | None = None,
         l0: float | None = None,
         max_active: int | None = None,
-        prior: str = "fixed",
+        prior: str = "auto",
+        n_pseudo_inputs: int = 20,
+        prior_sharpness: float | None = 10.0,
+        trained_bound: str = "auto",
+        selection: str = "softmax",
+        pretrain_spikes: float | None = None,
         sparse_output: bool = True,
         hidden_layer_sizes: Sequence[int] | None = None,
         likelihood: str | Likelihood = "auto",
@@ -124,6 +196,11 @@ class VSC(GatedEstimator):
         self.l0 = l0
         self.max_active = max_active
         self.prior = prior
+        self.n_pseudo_inputs = n_pseudo_inputs
+        self.prior_sharpness = prior_sharpness
+        self.trained_bound = trained_bound
+        self.selection = selection
+        self.pretrain_spikes = pretrain_spikes
         self.sparse_output = sparse_output
         self.hidden_layer_sizes = hidden_layer_sizes
         self.likelihood = likelihood
@@ -145,20 +222,52 @@ class VSC(GatedEstimator):
         self.verbose = verbose
         self.callbacks = callbacks
 
+    def bounds(self, X: Any) -> dict[str, np.ndarray]:
+        """Return three bounds of each row by name, for a prior of pseudo-inputs: exact gates, KL weight 1, each (n,).
+
+        "mixture" is `score_samples`; "corrected" takes the pseudo-input that the selection network chooses and pays
+        for the choice; "paper" does not pay, and bounds nothing. Without a selection network, which
+        ``trained_bound="mixture"`` does not need, the weights are the best ones, and "corrected" is "mixture".
+        """
+        data = self._rows(X)
+        terms = score_terms(self.module_, data, self._encoding())
+        if "kl_paper" not in terms:
+            raise InvalidParameterError(
+                "This VSC has a fixed prior, which has one bound; call score_samples, or fit with "
+                "prior='pseudo-inputs'."
+            )
+        kl = {"mixture": sum(terms[f"kl_{part}"] for part in ("gate", "slab", "choice"))}
+        kl |= {name: terms[f"kl_{name}"] for name in ("corrected", "paper")}
+        return {name: terms["reconstruction"] - cost for name, cost in kl.items()}
+
     def _build(self, spec: DataSpec, n_steps: int) -> LatentModel:
-        faithful = self.recipe == "iclr2019"
         return vsc(
             spec,
             **self._model_arguments(spec),
-            alpha=PUBLISHED_RATE if faithful and self.alpha is None else self.alpha,
+            alpha=self._rate(),
             l0=self._asked(),
-            joint=self.prior == "joint",
+            joint=self._chosen("prior") == "joint",
+            n_pseudo_inputs=self.n_pseudo_inputs if self._chosen("prior") == "pseudo-inputs" else 0,
+            bound=self._chosen("trained_bound"),
+            selection=self.selection,
+            sharpness=self.prior_sharpness,
+            pretrain_spikes=self._chosen("pretrain_spikes"),
             n_steps=n_steps,
-            faithful=faithful,
+            faithful=self._recipe.faithful,
         )
 
+    @property
+    def _recipe(self) -> VSCRecipe:
+        recipe = self.recipes[self.recipe]
+        assert isinstance(recipe, VSCRecipe)
+        return recipe
+
+    def _rate(self) -> float | None:
+        """Return the prior's on-rate where it is fixed, by the argument or by the recipe."""
+        return self.alpha if self._given() else self._recipe.alpha
+
     def _asked(self) -> float | None:
-        return None if self.recipe == "iclr2019" else super()._asked()
+        return None if self._rate() is not None else super()._asked()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -167,8 +276,20 @@ class VSC(GatedEstimator):
             raise InvalidParameterError(
                 f"recipe='iclr2019' has a fixed prior and no dial, and {given[0]} was given; give alpha instead."
             )
-        if one_of("prior", self.prior, ("fixed", "joint")) == "joint" and self._asked() is None:
+        one_of("prior", self.prior, ("auto", "fixed", "joint", "pseudo-inputs"))
+        if self.prior == "joint" and self._asked() is None:
             raise InvalidParameterError(
                 "prior='joint' learns its rates, and alpha was given or taken from the recipe; give density or l0 "
                 "instead, or prior='fixed'."
             )
+        if self.recipe == "iclr2019" and self.prior == "pseudo-inputs":
+            raise InvalidParameterError(
+                "recipe='iclr2019' has a fixed prior, and prior='pseudo-inputs' was given; give recipe='uai2019'."
+            )
+        whole_number("n_pseudo_inputs", self.n_pseudo_inputs)
+        if self.prior_sharpness is not None:
+            real_number("prior_sharpness", self.prior_sharpness, low=0, open_low=True)
+        one_of("trained_bound", self.trained_bound, ("auto", *BOUNDS))
+        one_of("selection", self.selection, tuple(RULES))
+        if self.pretrain_spikes is not None:
+            real_number("pretrain_spikes", self.pretrain_spikes, low=0, high=LONGEST_PRETRAINING)

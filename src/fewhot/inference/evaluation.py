@@ -28,6 +28,13 @@ def exact_bound(model: Model, batch: Batch, bank: Sequence[Noise], psi: Params |
 
 
 @torch.no_grad()
+def exact_terms(model: Model, batch: Batch, bank: Sequence[Noise], psi: Params | None = None) -> Params:
+    """Return the objective's named terms of each row under exact gates, averaged over a bank of draws, each (B,)."""
+    passes = [model.terms(result, EXACT).per_example for result in _passes(model, batch, bank, psi)]
+    return {name: torch.cat([_with_draws(terms[name]) for terms in passes]).mean(0) for name in passes[0]}
+
+
+@torch.no_grad()
 def importance_bound(model: Model, batch: Batch, bank: Sequence[Noise], psi: Params | None = None) -> Tensor:
     r"""Return the importance-weighted bound of each row: tighter with every draw, still a bound on :math:`\log p(x)`.
 

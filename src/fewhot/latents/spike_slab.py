@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +14,14 @@ from fewhot.core.checks import one_of, real_number
 from fewhot.core.clipping import LOG_VARIANCE_RANGE, LOGIT_RANGE, clip_keeping_gradient
 from fewhot.core.records import Draw, Knobs, Noise, Params
 from fewhot.core.registry import LATENTS
-from fewhot.distributions import JointSpikeSlab, SpikeSlab, kl_parts
+from fewhot.distributions import (
+    BlendedSpikeSlab,
+    JointSpikeSlab,
+    SpikeSlab,
+    SpikeSlabMixture,
+    kl_parts,
+    mixture_kl_bound,
+)
 from fewhot.distributions.noise import latin_normals, latin_uniforms
 from fewhot.latents.base import CodeSummary, Latent
 from fewhot.latents.relaxations import BinaryConcrete, Relaxation
@@ -71,10 +79,14 @@ class SpikeSlabLatent(Latent):
         self.heads.bias[: self.n_latent] += shift
 
     def posterior(self, psi: Params, knobs: Knobs) -> SpikeSlab:
-        """Return the spike-and-slab whose draws use the gate that ``knobs`` asks for."""
+        """Return the spike-and-slab whose draws use the gate, and the share of the slab, that ``knobs`` ask for."""
         logits = clip_keeping_gradient(psi["logits"], *LOGIT_RANGE)
         scale = torch.exp(0.5 * clip_keeping_gradient(psi["logvar"], *LOG_VARIANCE_RANGE))
-        return SpikeSlab(logits, psi["loc"], scale, relaxation=lambda l: self.relaxation(l, knobs), validate_args=False)
+        gate = partial(self.relaxation, knobs=knobs)
+        if "slab_share" in knobs.values:  # spike pre-training; evaluation has no such knob
+            share = knobs.values["slab_share"]
+            return BlendedSpikeSlab(logits, psi["loc"], scale, share, relaxation=gate, validate_args=False)
+        return SpikeSlab(logits, psi["loc"], scale, relaxation=gate, validate_args=False)
 
     def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         """Return uniforms for the gates and standard normals for the slabs."""
@@ -98,9 +110,12 @@ class SpikeSlabLatent(Latent):
     def divergence(self, q: Distribution, p: Distribution, draw: Draw) -> Params:
         """Return the two parts of the divergence: choosing the units, and the values of the chosen ones.
 
-        Against a prior whose units hang together it is what the gates of the draw say of it.
+        Against a prior whose units hang together it is what the gates of the draw say of it. Against a mixture the
+        parts are those of the tightest closed bound, with a third for choosing a component.
         """
         assert isinstance(q, SpikeSlab)
+        if isinstance(p, SpikeSlabMixture):
+            return dict(zip(("kl_gate", "kl_slab", "kl_choice"), mixture_kl_bound(q, p), strict=True))
         if isinstance(p, JointSpikeSlab):
             assert draw.gate is not None
             p = p.given(draw.gate)

@@ -55,8 +55,8 @@ class LatentModel(Part):
 
     def fit_features(self, moments: ColumnMoments) -> None:
         """Keep what the parts need to know of the training rows."""
-        self.encoder.fit(moments)
-        self.decoder.fit(moments)
+        for part in (self.encoder, self.prior, self.decoder, self.objective):
+            part.fit(moments)
 
     def knobs(self, step: Tensor) -> Knobs:
         """Return the training knobs of a step, as tensors."""
@@ -111,7 +111,7 @@ class LatentModel(Part):
         """Go from local parameters to the likelihood of observed rows."""
         q = self.posterior(psi, knobs)  # q(z | x), (B, K)
         draw = self.latent.draw(q, noise)  # z, (B, K)
-        p = self.prior(self.posterior_of)  # p(z), (K,)
+        p = self.prior(self.posterior_of)  # p(z), over codes (K,)
         return Pass(batch, psi, q, p, draw, self.decoder.likelihood(draw.z, batch), noise)
 
     def divergence(self, result: Pass) -> Params:

@@ -8,19 +8,22 @@ from torch import nn
 
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import MODELS
-from fewhot.core.schedules import Linear, Schedule
+from fewhot.core.schedules import Linear, Piecewise, Schedule
 from fewhot.inference import Amortised
 from fewhot.latents import BinaryConcrete, SharpSigmoid, SpikeSlabLatent
 from fewhot.latents.relaxations import Relaxation
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models.decoder import Decoder
-from fewhot.models.defaults import encoder_for, likelihood_for, observation_for, rate_decay
+from fewhot.models.defaults import encoder_for, features_for, likelihood_for, observation_for, rate_decay
 from fewhot.models.latent_model import LatentModel
-from fewhot.objectives import KL, Dial, Objective, Reconstruction
-from fewhot.priors import JointSpikeSlabPrior, SpikeSlabPrior
+from fewhot.objectives import KL, Dial, Objective, PseudoInputKL, Reconstruction, Term
+from fewhot.priors import JointSpikeSlabPrior, Prior, PseudoInputPrior, SpikeSlabPrior
 
 WARM_UP_SHARE = 0.2
 FREEZE_SHARE = 0.8
+RAMP_SHARE = 1 / 3
+"""How long the slabs take to come in after spike pre-training, as a share of its length."""
+LONGEST_PRETRAINING = FREEZE_SHARE / (1 + RAMP_SHARE)
 
 
 @MODELS.register("vsc")
@@ -35,6 +38,11 @@ def vsc(
     alpha: float | None = None,
     l0: float | None = None,
     joint: bool = False,
+    n_pseudo_inputs: int = 0,
+    bound: str = "corrected",
+    selection: str = "softmax",
+    sharpness: float | None = 10.0,
+    pretrain_spikes: float = 0.0,
     n_steps: int = 20_000,
     faithful: bool = False,
 ) -> LatentModel:
@@ -45,24 +53,36 @@ def vsc(
 
     with :math:`G_j` the divergence of unit j's slab and :math:`B` that of its gate. ``alpha`` fixes every
     :math:`\rho_j` and a standard slab; ``l0`` learns the prior's rates and slabs and holds the mean number of active
-    units by a dial. ``joint`` learns which units go together, too.
-    ``faithful`` trains as first published: :math:`\log\gamma = -\mathrm{ReLU}(-v)`, a soft sharp sigmoid from 50 to 200
-    and no warm-up.
+    units by a dial. ``joint`` learns which units go together, too. With ``n_pseudo_inputs`` the prior is the mixture of
+    `PseudoInputPrior`, ``alpha`` its aggregate rate, and the divergence that of `PseudoInputKL`. ``pretrain_spikes`` is
+    the share of the steps in which only gates carry information.
+    ``faithful`` trains as published: :math:`\log\gamma = -\mathrm{ReLU}(-v)`, a soft sharp sigmoid from 50 to 200
+    and no warm-up; after spike pre-training the rate drops to a tenth.
     """
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
     body = encoder_for(seen, hidden_layer_sizes, encoder)
     rate = min(alpha, 1.0) if alpha is not None else min((l0 or 1) / n_latent, 0.5)
     relaxation: Relaxation = SharpSigmoid(50.0, "soft") if faithful else BinaryConcrete(1.0, "straight-through")
+    prior: Prior
+    kl: Term = KL()
+    if n_pseudo_inputs:
+        low, high = 0.0 if seen.minimum >= 0 else None, 1.0 if seen.unit_interval else None
+        prior = PseudoInputPrior(n_latent, seen.n_columns, n_pseudo_inputs, sharpness, low, high)
+        kl = PseudoInputKL(features_for(seen), seen.n_columns, n_pseudo_inputs, bound, selection, alpha)
+    elif joint:
+        prior = JointSpikeSlabPrior(n_latent, rate)
+    else:
+        prior = SpikeSlabPrior(n_latent, rate, learned=alpha is None)
     return LatentModel(
         observation=observed,
         encoder=body,
         latent=SpikeSlabLatent(body.n_out, n_latent, relaxation, gate_head="relu" if faithful else "logit"),
-        prior=JointSpikeSlabPrior(n_latent, rate) if joint else SpikeSlabPrior(n_latent, rate, learned=alpha is None),
+        prior=prior,
         decoder=Decoder(n_latent, list(hidden_layer_sizes)[::-1], likelihood_for(seen, likelihood)),
-        objective=Objective([Reconstruction(), KL(), *dial_for(l0, n_latent, n_steps, 4.0 if joint else 6.0)]),
+        objective=Objective([Reconstruction(), kl, *dial_for(l0, n_latent, n_steps, 4.0 if joint else 6.0)]),
         inference=Amortised(),
-        schedules=_schedules(n_steps, faithful),
+        schedules=_schedules(n_steps, pretrain_spikes, faithful),
     )
 
 
@@ -75,8 +95,12 @@ def dial_for(l0: float | None, n_latent: int, n_steps: int, crowding: float = 6.
     return [Dial(n_latent, l0, cap, freeze_at=int(FREEZE_SHARE * n_steps))]
 
 
-def _schedules(n_steps: int, faithful: bool) -> Mapping[str, Schedule]:
+def _schedules(n_steps: int, pretrain_spikes: float, faithful: bool) -> Mapping[str, Schedule]:
+    slabs_from = int(pretrain_spikes * n_steps)
+    slabs = Linear(0.0, 1.0, max(1, int(RAMP_SHARE * slabs_from)), begin=slabs_from)
+    spikes_first: dict[str, Schedule] = {"slab_share": slabs} if pretrain_spikes else {}
     if faithful:
-        return {"sharpness": Linear(50.0, 200.0, n_steps)}
+        drop = {"learning_rate": Piecewise([1.0, 0.1], [slabs.settled_at])} if pretrain_spikes else {}
+        return {"sharpness": Linear(50.0, 200.0, n_steps), **spikes_first, **drop}
     warm_up = Linear(0.0, 1.0, max(1, int(WARM_UP_SHARE * n_steps)))
-    return {"kl_weight": warm_up, "learning_rate": rate_decay(n_steps)}
+    return {"kl_weight": warm_up, "learning_rate": rate_decay(n_steps), **spikes_first}

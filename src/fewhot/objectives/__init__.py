@@ -4,7 +4,18 @@ from fewhot.objectives.dial import Dial
 from fewhot.objectives.mmd import MMD
 from fewhot.objectives.objective import Objective, Term
 from fewhot.objectives.penalties import ActivationNorm
+from fewhot.objectives.pseudo_inputs import PseudoInputKL
 from fewhot.objectives.terms import KL, Reconstruction
 from fewhot.objectives.total_correlation import TotalCorrelation
 
-__all__ = ["KL", "MMD", "ActivationNorm", "Dial", "Objective", "Reconstruction", "Term", "TotalCorrelation"]
+__all__ = [
+    "KL",
+    "MMD",
+    "ActivationNorm",
+    "Dial",
+    "Objective",
+    "PseudoInputKL",
+    "Reconstruction",
+    "Term",
+    "TotalCorrelation",
+]

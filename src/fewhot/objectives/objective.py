@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from fewhot.core.parts import Part
-from fewhot.core.records import Knobs, Noise, Params, Pass, Terms
+from fewhot.core.records import ColumnMoments, Knobs, Noise, Params, Pass, Terms
 from fewhot.core.registry import STRUCTURES
 
 
@@ -21,6 +21,9 @@ class Term(Part):
     """The step from which this term's controller state stays."""
     whole_batch: bool = False
     """Whether the value is about the batch as a sample, so that a row seen twice is not the row seen once."""
+
+    def fit(self, moments: ColumnMoments) -> None:
+        """Keep what is needed of the training rows; most terms need nothing."""
 
     def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         """Return the random numbers this term needs, by names of its own; most need none."""
@@ -46,6 +49,12 @@ class Objective(Part):
     def settled_at(self) -> int:
         """The step from which no controller moves."""
         return max((term.settled_at for term in self.terms if isinstance(term, Term)), default=0)
+
+    def fit(self, moments: ColumnMoments) -> None:
+        """Fit every term on the training rows."""
+        for term in self.terms:
+            assert isinstance(term, Term)
+            term.fit(moments)
 
     def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         """Return the random numbers that the terms need, besides those of the draw."""

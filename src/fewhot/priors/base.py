@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.distributions import Distribution
 
 from fewhot.core.parts import Part
-from fewhot.core.records import Rows
+from fewhot.core.records import ColumnMoments, Rows
 from fewhot.distributions import SpikeSlab
 
 PosteriorOf = Callable[[Rows], Distribution]
@@ -19,6 +19,12 @@ class Prior(Part):
     """A distribution over codes: of batch shape (K,) or (B, K), or of event shape (K,) where units hang together."""
 
     n_latent: int
+
+    def fit(self, moments: ColumnMoments) -> None:
+        """Keep what is needed of the training rows; most priors need nothing."""
+
+    def take_back(self, shift: float) -> None:
+        """Stay the same law although every gate of the posteriors was shifted; most priors do anyway."""
 
     def forward(self, posterior_of: PosteriorOf) -> Distribution:
         """Return p(z); ``posterior_of`` encodes rows, for priors that are made of pseudo-inputs."""

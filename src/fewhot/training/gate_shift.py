@@ -40,6 +40,7 @@ def shift_gates(model: LatentModel, data: Dataset, l0: float, seed: int) -> Gate
     threshold = float(logits.flatten().topk(wanted).values[-1])
     shift = min(max(_JUST_ON - threshold, -LARGEST_SHIFT), LARGEST_SHIFT)
     model.latent.shift_gates(shift)  # a family without gates refuses
+    model.prior.take_back(shift)  # one made of posteriors would move with them
     return GateShift(shift, float((logits + shift > 0).sum()) / data.n_rows)
 
 
