@@ -138,7 +138,7 @@ def test_the_later_recipe_has_its_prior_its_rate_and_its_schedules() -> None:
         ({"alpha": 0.3}, lambda m: m.objective.terms[1].alpha == 0.3),
         ({"l0": 2}, lambda m: len(m.objective.terms) == 3 and m.objective.terms[1].alpha is None),
     ],
-    ids=str,
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_what_is_stated_overrides_the_recipe(change: dict[str, Any], found: Any) -> None:
     estimator = VSC(6, recipe="uai2019", hidden_layer_sizes=(8,), max_steps=2, random_state=0, device="cpu", **change)
