@@ -6,15 +6,16 @@ from fewhot.reproduction.entry import Entry
 from fewhot.reproduction.iclr2019.grid import OPEN_CHOICES, PAPER
 
 MISSING = (
-    "CelebA (about 200,000 aligned face images; 100,000 to train and 20,000 to test, cropped to 32 x 32 RGB) has no "
-    "loader in fewhot.data: its images are for non-commercial research only and have no stable public address."
+    "CelebA (about 200,000 aligned face images; 100,000 to train and 20,000 to test, cropped to 32 x 32 RGB): its "
+    "images are for non-commercial research only and have no stable public address. The dataset celeba32 reads them "
+    "from a folder of your own; this entry has no cells for them."
 )
 
 FIGURE_4_FACES = Entry(
     id="iclr2019-fig4-celeba",
     title="Single units of CelebA codes altered",
     source=f"{PAPER}, figure 4, CelebA part",
-    data=("celeba",),
+    data=("celeba32",),
     protocol="VSC alpha 0.01, 800 units, two hidden layers of 2,000; one non-zero element of a code altered at a time.",
     published="Section 4.3: many non-zero elements control interpretable features. Given as a picture only.",
     rule="None can be applied without the data.",
@@ -26,7 +27,7 @@ FIGURE_7_FACES = Entry(
     id="iclr2019-fig7-celeba",
     title="Examples of sparse codes and reconstructions of CelebA",
     source=f"{PAPER}, figure 7, bottom",
-    data=("celeba",),
+    data=("celeba32",),
     protocol="VSC alpha 1, 0.5 and 0.2 on CelebA, two hidden layers of 2,000 and 800 units, otherwise as on MNIST.",
     published="Appendix E.1: example codes and reconstructions at alpha 1, 0.5 and 0.2. Given as a picture only.",
     rule="None can be applied without the data.",
