@@ -205,3 +205,14 @@ def test_a_table_too_small_to_be_split_is_refused_before_the_fit(tmp_path: Path)
     said = refused("fit", tmp_path / "two.csv", "--split", "train", *SMALL, "--out", tmp_path / "run")
     assert "too small to be split" in said
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("patience", [1, 10_000])
+def test_an_early_stop_is_said(tmp_path: Path, patience: int) -> None:
+    fast = ["--model", "vae", "--n-components", "2", "--max-steps", "3000", "--learning-rate", "0.03"]
+    settings = ["--set", "hidden_layer_sizes=[4]", "--set", f"n_iter_no_change={patience}"]
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).random((60, 3)))
+    told = done("fit", tmp_path / "x.npy", *fast, *settings, "--out", tmp_path / "run").stderr
+    steps = fh.load(tmp_path / "run").n_iter_
+    assert (f"Stopped at step {steps:,}: the bound of held-out rows no longer rose." in told) == (steps < 3000)
+    assert (steps < 3000) == (patience == 1)

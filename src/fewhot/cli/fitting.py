@@ -70,12 +70,13 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
     if rows is None:
         rows = read_rows(folder, config.data_dir) if resume else rows_for(config)
     run = RunFolder(folder, checkpoint_seconds=config.checkpoint_seconds, resume="auto" if resume else False)
-    estimator = config.estimator(
-        verbose=0 if quiet else 1, callbacks=[run, _opening(folder, config, rows, resume=resume, quiet=quiet)]
-    )
+    opening = _opening(folder, config, rows, resume=resume, quiet=quiet)
+    estimator = config.estimator(verbose=0 if quiet else 1, callbacks=[run, opening])
     try:
         estimator.fit(rows.train.X)
         if not quiet:
+            if estimator.n_iter_ < opening.planned:
+                note(f"Stopped at step {estimator.n_iter_:,}: the bound of held-out rows no longer rose.")
             note("Measuring, and drawing the report.")
         return finish(folder, estimator, rows)
     except KeyboardInterrupt:
@@ -104,7 +105,10 @@ def _opening(folder: Path, config: FitConfig, rows: RunRows, *, resume: bool, qu
     from fewhot.training import Callback
 
     class Opening(Callback):
+        planned = 0
+
         def on_start(self, max_steps: int) -> None:
+            self.planned = max_steps
             if not quiet:
                 _announce(rows, config.arguments.get("device", "auto"), folder if resume else None)
             if (folder / FILE).exists():
