@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import html
 import re
 from html.parser import HTMLParser
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import scipy.sparse as sp
+import torch
 
 from fewhot.metrics import Alarm, Number, Summary, alarms, summarise
 from fewhot.plots.palette import DARK, LIGHT
@@ -221,3 +223,15 @@ def test_a_report_is_written_whole(tmp_path: Path) -> None:
     write_report(tmp_path / "new" / "report.html", "<p>é</p>")
     assert (tmp_path / "new" / "report.html").read_text(encoding="utf-8") == "<p>é</p>"
     assert [file.name for file in (tmp_path / "new").iterdir()] == ["report.html"]
+
+
+def test_a_dense_code_that_happens_to_be_zero_is_not_taken_for_a_sparse_one() -> None:
+    estimator, data = pair("dense")
+    silent = copy.deepcopy(estimator)
+    with torch.no_grad():
+        silent.module_.latent.heads.weight.zero_()
+        silent.module_.latent.heads.bias.zero_()
+    assert (silent.transform(data.X) == 0).all()
+    summary = summarise(silent, data.X)
+    page = build_report(silent, data, summary=summary, alarms=alarms(summary))
+    assert "These codes have no gates" in page

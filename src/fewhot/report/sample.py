@@ -64,8 +64,9 @@ class Sample:
 
     @cached_property
     def gated(self) -> bool:
-        """Whether units can be off."""
-        return is_gated(self.codes)
+        """Whether units can be off; a dense code may happen to have zeros."""
+        module = getattr(self.estimator, "module_", None)
+        return is_gated(self.codes) if module is None else module.latent.gated
 
     @cached_property
     def columns(self) -> Columns:
