@@ -11,7 +11,7 @@ from fewhot.core.seeding import stream
 from fewhot.data import as_dataset
 from fewhot.features import StochasticBinarise
 from fewhot.models import vae, vsc
-from fewhot.models.vsc import FREEZE_SHARE, WARM_UP_SHARE
+from fewhot.models.gating import FREEZE_SHARE, WARM_UP_SHARE
 from tests.parts import FAMILIES, bank_of, batch_of, exact_pass, rows, small_model
 
 

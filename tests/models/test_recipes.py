@@ -13,7 +13,8 @@ from fewhot.latents import BinaryConcrete, SharpSigmoid
 from fewhot.likelihoods import BernoulliLikelihood, GaussianLikelihood
 from fewhot.models import encoder_for, likelihood_for, observation_for, vae, vsc
 from fewhot.models.defaults import features_for
-from fewhot.models.vsc import FREEZE_SHARE, LONGEST_PRETRAINING, dial_for
+from fewhot.models.gating import FREEZE_SHARE, dial_for
+from fewhot.models.vsc import LONGEST_PRETRAINING
 from fewhot.nn import RowsMLP, UserBody
 from fewhot.objectives import Dial
 from tests.parts import batch_of, rows, spec_of

@@ -8,14 +8,13 @@ from torch import nn
 
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import MODELS
-from fewhot.core.schedules import Linear
 from fewhot.inference import Amortised
 from fewhot.latents import BetaSpikeSlabLatent, BinaryConcrete
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models.decoder import Decoder
 from fewhot.models.defaults import encoder_for, likelihood_for, observation_for, rate_decay
+from fewhot.models.gating import dial_for, warm_up
 from fewhot.models.latent_model import LatentModel
-from fewhot.models.vsc import WARM_UP_SHARE, dial_for
 from fewhot.objectives import KL, Objective, Reconstruction
 from fewhot.priors import BetaSpikeSlabPrior
 
@@ -50,7 +49,6 @@ def hsvae(
     seen = observed.spec(spec)
     body = encoder_for(seen, hidden_layer_sizes, encoder)
     off, on = gate_prior if l0 is None else (max(n_latent / l0 - 1, 1.0), 1.0)
-    warm_up = Linear(0.0, 1.0, max(1, int(WARM_UP_SHARE * n_steps)))
     return LatentModel(
         observation=observed,
         encoder=body,
@@ -59,5 +57,5 @@ def hsvae(
         decoder=Decoder(n_latent, list(hidden_layer_sizes)[::-1], likelihood_for(seen, likelihood)),
         objective=Objective([Reconstruction(), KL(kl_weight, gate_kl_weight), *dial_for(l0, n_latent, n_steps)]),
         inference=Amortised(),
-        schedules={"kl_weight": warm_up, "learning_rate": rate_decay(n_steps)},
+        schedules={"kl_weight": warm_up(n_steps), "learning_rate": rate_decay(n_steps)},
     )

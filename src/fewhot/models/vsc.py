@@ -15,12 +15,11 @@ from fewhot.latents.relaxations import Relaxation
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models.decoder import Decoder
 from fewhot.models.defaults import encoder_for, features_for, likelihood_for, observation_for, rate_decay
+from fewhot.models.gating import FREEZE_SHARE, dial_for, warm_up
 from fewhot.models.latent_model import LatentModel
-from fewhot.objectives import KL, Dial, Objective, PseudoInputKL, Reconstruction, Term
+from fewhot.objectives import KL, Objective, PseudoInputKL, Reconstruction, Term
 from fewhot.priors import JointSpikeSlabPrior, Prior, PseudoInputPrior, SpikeSlabPrior
 
-WARM_UP_SHARE = 0.2
-FREEZE_SHARE = 0.8
 RAMP_SHARE = 1 / 3
 """How long the slabs take to come in after spike pre-training, as a share of its length."""
 LONGEST_PRETRAINING = FREEZE_SHARE / (1 + RAMP_SHARE)
@@ -86,15 +85,6 @@ def vsc(
     )
 
 
-def dial_for(l0: float | None, n_latent: int, n_steps: int, crowding: float = 6.0) -> list[Dial]:
-    """Return the dial, if one was asked for; a unit may serve ``crowding`` times the mean share, never every row."""
-    if l0 is None:
-        return []
-    share = l0 / n_latent
-    cap = max(min(crowding * share, 0.4), (1 + share) / 2 if share > 0.3 else 0.0)
-    return [Dial(n_latent, l0, cap, freeze_at=int(FREEZE_SHARE * n_steps))]
-
-
 def _schedules(n_steps: int, pretrain_spikes: float, faithful: bool) -> Mapping[str, Schedule]:
     slabs_from = int(pretrain_spikes * n_steps)
     slabs = Linear(0.0, 1.0, max(1, int(RAMP_SHARE * slabs_from)), begin=slabs_from)
@@ -102,5 +92,4 @@ def _schedules(n_steps: int, pretrain_spikes: float, faithful: bool) -> Mapping[
     if faithful:
         drop = {"learning_rate": Piecewise([1.0, 0.1], [slabs.settled_at])} if pretrain_spikes else {}
         return {"sharpness": Linear(50.0, 200.0, n_steps), **spikes_first, **drop}
-    warm_up = Linear(0.0, 1.0, max(1, int(WARM_UP_SHARE * n_steps)))
-    return {"kl_weight": warm_up, "learning_rate": rate_decay(n_steps), **spikes_first}
+    return {"kl_weight": warm_up(n_steps), "learning_rate": rate_decay(n_steps), **spikes_first}

@@ -14,7 +14,6 @@ from fewhot.core.errors import InvalidParameterError
 from fewhot.metrics.examples import map_codes
 from fewhot.metrics.traversal import named_units
 from fewhot.plots.rows import matrix_of, values_of
-from fewhot.plots.usage import is_gated
 
 _CONTEXTS = 16
 """Rows over which a unit's effect is averaged."""
@@ -94,7 +93,7 @@ def unit_effects(
         raise InvalidParameterError(
             f"codes has {values.shape[0]} rows and X has {matrix.shape[0]}; give the codes of these rows."
         )
-    gated = is_gated(values)
+    gated = estimator.module_.latent.gated  # a dense code may happen to have zeros
     columns = values.tocsc() if sp.issparse(values) else values
     chosen = _candidates(columns, gated) if units is None else named_units(units, values.shape[1])
     measured = [_effect(estimator, matrix, values, columns, unit, n_rows, gated=gated) for unit in chosen]
