@@ -79,7 +79,11 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
         *({"relaxation": GATES[name](estimator=how)} for name in GATES for how in ("soft", "straight-through")),
     ],
     (PRIORS.kind, "spike-slab"): [{}, {"learned": True}],
-    (LATENTS.kind, "beta-spike-slab"): [{}, {"form": "hierarchical"}],
+    (LATENTS.kind, "beta-spike-slab"): [
+        {},
+        {"form": "hierarchical"},
+        {"form": "hierarchical", "gate_head": "softplus", "spike_std": 0.05},
+    ],
     (PRIORS.kind, "beta-spike-slab"): [{}, {"learned": True}],
     (PRIORS.kind, "gaussian-spike-slab"): [{}, {"spike_weight": 0.0}],
     (PRIORS.kind, "pseudo-inputs"): [
@@ -99,7 +103,12 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
     (SCHEDULES.kind, "cosine"): [{}, {"begin": 7}],
     (FEATURES.kind, "standardise"): [{}, {"centre": False}],
     (MODELS.kind, "vae"): [{}, {"beta": 4.0, "penalty": "l2"}],
-    (MODELS.kind, "hsvae"): [{}, {"form": "hierarchical", "gate_kl_weight": 0.3}, {"l0": 2.0, "n_steps": 50}],
+    (MODELS.kind, "hsvae"): [
+        {},
+        {"form": "hierarchical", "gate_kl_weight": 0.3},
+        {"form": "hierarchical", "spike_std": 0.05, "faithful": True},
+        {"l0": 2.0, "n_steps": 50},
+    ],
     (MODELS.kind, "mat-vae"): [{"mmd_weight": 2.0}, {"spike_weight": 0.3, "kl_weight": 0.5, "mmd_weight": 0.0}],
     (MODELS.kind, "vsc"): [
         {"l0": 2.0, "n_steps": 50},

@@ -17,6 +17,7 @@ from tests.estimators.cases import SMALL, dense, grey_rows, same_weights
 
 FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     "hierarchical HSVAE": ("HSVAE", {"form": "hierarchical"}),
+    "published HSVAE": ("HSVAE", {"recipe": "prokhorov2021"}),
     "joint VSC": ("VSC", {"prior": "joint", "l0": 2}),
     "VSC of pseudo-inputs": ("VSC", {"prior": "pseudo-inputs", "n_pseudo_inputs": 3, "alpha": 0.3}),
 }

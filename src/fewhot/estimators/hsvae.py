@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from torch import nn
 
@@ -13,12 +14,37 @@ from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
 from fewhot.estimators.documentation import documented
 from fewhot.estimators.gated import GatedEstimator
+from fewhot.estimators.recipes import Recipe
 from fewhot.latents.beta_spike_slab import FORMS
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models import hsvae
 from fewhot.models.latent_model import LatentModel
 
 TOTAL_CONCENTRATION = 5.0
+PUBLISHED_PRIOR = (4.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HSVAERecipe(Recipe):
+    """What else a recipe of `HSVAE` decides.
+
+    Attributes
+    ----------
+    gate_prior
+        The prior's concentrations where none of ``gate_prior``, ``alpha``, ``density`` and ``l0`` is given; None takes
+        the dial.
+    kl_weight, gate_kl_weight, form, spike_std
+        As the arguments of the same names.
+    faithful
+        Whether gates, heads and schedules are the published ones.
+    """
+
+    gate_prior: tuple[float, float] | None = None
+    kl_weight: float = 1.0
+    gate_kl_weight: float = 1.0
+    form: str = "collapsed"
+    spike_std: float = 0.0
+    faithful: bool = False
 
 
 @ESTIMATORS.register("HSVAE")
@@ -49,12 +75,16 @@ class HSVAE(GatedEstimator):
         be given; none means ``density=0.05``, at least 4 units.
     max_active : int, default=None
         A ceiling on the active units of each row when encoding: the most probable ones stay.
-    kl_weight : float, default=1.0
-        Weight of the values' divergence in training; reported bounds always have weight 1.
-    gate_kl_weight : float, default=1.0
-        Weight of the gates' divergence in training.
-    form : {"collapsed", "hierarchical"}, default="collapsed"
+    kl_weight : float, default=None
+        Weight of the values' divergence in training; reported bounds always have weight 1. None takes the recipe's, 1.
+    gate_kl_weight : float, default=None
+        Weight of the gates' divergence in training. None takes the recipe's, 1.
+    form : {"auto", "collapsed", "hierarchical"}, default="auto"
         Whether training integrates the on-probabilities out, or draws them and pays for their Beta laws, as published.
+        "auto" takes the recipe's, "collapsed".
+    spike_std : float, default=None
+        Width of the spike in hierarchical training; codes and scores have exact zeros all the same. None takes the
+        recipe's, 0.
     sparse_output : bool, default=True
         Whether `transform` returns a `scipy.sparse.csr_array` or a dense array.
     {shared}
@@ -80,6 +110,23 @@ class HSVAE(GatedEstimator):
     """
 
     fixed_priors = ("gate_prior", "alpha")
+    recipes: ClassVar[dict[str | None, Recipe]] = {
+        None: HSVAERecipe(),
+        "prokhorov2021": HSVAERecipe(
+            batch_size=256,
+            learning_rate=8e-4,
+            gate_prior=PUBLISHED_PRIOR,
+            kl_weight=0.01,
+            gate_kl_weight=0.01,
+            form="hierarchical",
+            spike_std=0.05,
+            faithful=True,
+            source="Prokhorov et al. 2021; batch size, prior, weights, temperature and the spike's width are those of "
+            "the authors' code, which trains 15 epochs of sentences",
+            about="trains as published, on vectors: Beta laws drawn, their concentrations from softplus heads, a spike "
+            "of width 0.05, temperature 0.5, ``gate_prior=(4, 1)``, both divergences weighted 0.01, no warm-up.",
+        ),
+    }
 
     def __init__(
         self,
@@ -90,9 +137,10 @@ class HSVAE(GatedEstimator):
         density: float | None = None,
         l0: float | None = None,
         max_active: int | None = None,
-        kl_weight: float = 1.0,
-        gate_kl_weight: float = 1.0,
-        form: str = "collapsed",
+        kl_weight: float | None = None,
+        gate_kl_weight: float | None = None,
+        form: str = "auto",
+        spike_std: float | None = None,
         sparse_output: bool = True,
         hidden_layer_sizes: Sequence[int] | None = None,
         likelihood: str | Likelihood = "auto",
@@ -123,6 +171,7 @@ class HSVAE(GatedEstimator):
         self.kl_weight = kl_weight
         self.gate_kl_weight = gate_kl_weight
         self.form = form
+        self.spike_std = spike_std
         self.sparse_output = sparse_output
         self.hidden_layer_sizes = hidden_layer_sizes
         self.likelihood = likelihood
@@ -150,9 +199,11 @@ class HSVAE(GatedEstimator):
             **self._model_arguments(spec),
             gate_prior=self._concentrations(),
             l0=self._asked(),
-            kl_weight=self.kl_weight,
-            gate_kl_weight=self.gate_kl_weight,
-            form=self.form,
+            kl_weight=self._chosen("kl_weight"),
+            gate_kl_weight=self._chosen("gate_kl_weight"),
+            form=self._chosen("form"),
+            spike_std=self._chosen("spike_std"),
+            faithful=self._recipe.faithful,
             n_steps=n_steps,
         )
 
@@ -160,16 +211,30 @@ class HSVAE(GatedEstimator):
         """Return the prior's concentrations of being off and on, where they are fixed."""
         if self.alpha is not None:
             return TOTAL_CONCENTRATION * (1 - self.alpha), TOTAL_CONCENTRATION * self.alpha
-        off, on = (4.0, 1.0) if self.gate_prior is None else self.gate_prior
+        off, on = self._chosen("gate_prior") or PUBLISHED_PRIOR
         return off, on
+
+    @property
+    def _recipe(self) -> HSVAERecipe:
+        recipe = self.recipes[self.recipe]
+        assert isinstance(recipe, HSVAERecipe)
+        return recipe
+
+    def _asked(self) -> float | None:
+        return None if not self._given() and self._recipe.gate_prior is not None else super()._asked()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.gate_prior is not None:
             _check_pair(self.gate_prior)
-        real_number("kl_weight", self.kl_weight, low=0)
-        real_number("gate_kl_weight", self.gate_kl_weight, low=0)
-        one_of("form", self.form, FORMS)
+        for name in ("kl_weight", "gate_kl_weight", "spike_std"):
+            real_number(name, self._chosen(name), low=0)
+        one_of("form", self.form, ("auto", *FORMS))
+        if self._chosen("spike_std") and self._chosen("form") != "hierarchical":
+            raise InvalidParameterError(
+                f"spike_std is {self.spike_std!r} and rates are integrated out, where the spike is a point; give "
+                f"form='hierarchical', or spike_std=0."
+            )
 
 
 def _check_pair(gate_prior: Any) -> None:

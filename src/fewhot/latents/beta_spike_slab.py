@@ -7,11 +7,12 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 from torch.nn import functional as F
 
-from fewhot.core.checks import one_of
+from fewhot.core.checks import one_of, real_number
 from fewhot.core.clipping import LOG_VARIANCE_RANGE, LOGIT_RANGE, clip_keeping_gradient
+from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import Draw, Knobs, Noise, Params
 from fewhot.core.registry import LATENTS
-from fewhot.distributions import BetaSpikeSlab, hierarchical_gate_kl, kl_parts, log_odds_draw
+from fewhot.distributions import BetaSpikeSlab, GaussianSpikeSlab, hierarchical_gate_kl, kl_parts, log_odds_draw
 from fewhot.distributions.noise import latin_normals, latin_uniforms
 from fewhot.latents.base import CodeSummary, Latent
 from fewhot.latents.relaxations import BinaryConcrete, Relaxation
@@ -42,6 +43,10 @@ class BetaSpikeSlabLatent(Latent):
     gate_head
         ``"rate"`` gives the logit of :math:`b/(a+b)` and the size of :math:`a+b`; ``"softplus"`` gives a and b
         themselves, as published, and moves rates near 0 very slowly.
+    spike_std
+        The spike's width :math:`s_0` in hierarchical training. Where it is not 0, a unit that is off is drawn from
+        :math:`\mathcal{N}(0, s_0^2)`, and values pay what the draw says of the divergence of the two mixtures given v.
+        Evaluation has exact zeros.
     """
 
     gated = True
@@ -54,6 +59,7 @@ class BetaSpikeSlabLatent(Latent):
         relaxation: Relaxation | None = None,
         form: str = "collapsed",
         gate_head: str = "rate",
+        spike_std: float = 0.0,
     ) -> None:
         super().__init__()
         self.n_in = n_in
@@ -61,6 +67,11 @@ class BetaSpikeSlabLatent(Latent):
         self.relaxation = relaxation or BinaryConcrete()
         self.form = one_of("form", form, FORMS)
         self.gate_head = one_of("gate_head", gate_head, HEADS)
+        self.spike_std = real_number("spike_std", spike_std, low=0)
+        if spike_std and form != "hierarchical":
+            raise InvalidParameterError(
+                "spike_std needs form='hierarchical'; with v integrated out the spike is a point."
+            )
         self.refinable = (*self._gate_heads, "loc", "logvar")
         self.heads = nn.Linear(n_in, 4 * n_latent)
         self.register_buffer("gate_shift", torch.zeros(()))
@@ -68,6 +79,10 @@ class BetaSpikeSlabLatent(Latent):
     @property
     def _uniforms(self) -> tuple[str, ...]:
         return ("gate", "beta_off", "beta_on") if self.form == "hierarchical" else ("gate",)
+
+    @property
+    def _normals(self) -> tuple[str, ...]:
+        return ("slab", "spike") if self.spike_std else ("slab",)
 
     @property
     def _gate_heads(self) -> tuple[str, str]:
@@ -100,12 +115,12 @@ class BetaSpikeSlabLatent(Latent):
         """Return uniforms for the gates and their Beta laws, and standard normals for the slabs."""
         shape, device = (n_rows, self.n_latent), generator.device
         drawn = {name: torch.rand(shape, generator=generator, device=device) for name in self._uniforms}
-        return {**drawn, "slab": torch.randn(shape, generator=generator, device=device)}
+        return drawn | {name: torch.randn(shape, generator=generator, device=device) for name in self._normals}
 
     def bank(self, n: int, generator: torch.Generator) -> list[Noise]:
         """Return stratified uniforms and standard normals."""
         drawn = {name: latin_uniforms(n, self.n_latent, generator) for name in self._uniforms}
-        drawn["slab"] = latin_normals(n, self.n_latent, generator)
+        drawn |= {name: latin_normals(n, self.n_latent, generator) for name in self._normals}
         return [{name: values[i, None] for name, values in drawn.items()} for i in range(n)]
 
     def draw(self, q: Distribution, noise: Noise) -> Draw:
@@ -115,16 +130,28 @@ class BetaSpikeSlabLatent(Latent):
         if not q.hierarchical or q.relaxation is None:
             return q.draw(shape, noise=noise)
         odds = log_odds_draw(q.on, q.off, noise["beta_on"], noise["beta_off"])
-        gate = q.relaxation(clip_keeping_gradient(odds, *LOGIT_RANGE)).rsample(noise=noise["gate"])
-        return Draw(gate * q.slab.rsample(shape, noise=noise["slab"]), gate, {"odds": odds})
+        odds = clip_keeping_gradient(odds, *LOGIT_RANGE)
+        gate = q.relaxation(odds).rsample(noise=noise["gate"])
+        z = gate * q.slab.rsample(shape, noise=noise["slab"])
+        if self.spike_std:
+            z = z + (1 - gate) * self.spike_std * noise["spike"]
+        return Draw(z, gate, {"odds": odds})
 
     def divergence(self, q: Distribution, p: Distribution, draw: Draw) -> Params:
         """Return what the gates cost, or their Beta laws where those were drawn, and what the chosen values cost."""
         assert isinstance(q, BetaSpikeSlab)
         assert isinstance(p, BetaSpikeSlab)
         gate, slab = kl_parts(q, p)
-        gate = hierarchical_gate_kl(q, p) if q.hierarchical else gate
+        if q.hierarchical:
+            gate = hierarchical_gate_kl(q, p)
+            slab = self._mixture_ratio(q, p, draw) if self.spike_std else slab
         return {"kl_gate": gate.sum(-1), "kl_slab": slab.sum(-1)}
+
+    def _mixture_ratio(self, q: BetaSpikeSlab, p: BetaSpikeSlab, draw: Draw) -> Tensor:
+        """Return what a draw says of the divergence of the mixtures that share its odds."""
+        spike, odds = draw.z.new_tensor(self.spike_std), draw.auxiliary["odds"]
+        one, other = (GaussianSpikeSlab(odds, law.loc, law.scale, spike, validate_args=False) for law in (q, p))
+        return one.log_prob(draw.z) - other.log_prob(draw.z)
 
     def summary(self, psi: Params) -> CodeSummary:
         """Return slab means and variances with the logits of being on, v integrated out."""

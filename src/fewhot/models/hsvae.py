@@ -33,6 +33,8 @@ def hsvae(
     kl_weight: float = 1.0,
     gate_kl_weight: float = 1.0,
     form: str = "collapsed",
+    spike_std: float = 0.0,
+    faithful: bool = False,
     n_steps: int = 20_000,
 ) -> LatentModel:
     r"""Codes that are exactly zero off a set chosen anew for every row, under a Beta law for each unit's rate.
@@ -43,19 +45,22 @@ def hsvae(
     with :math:`K_j = \mathrm{KL}(\mathrm{Beta}(a_j,b_j)\,\|\,\mathrm{Beta}(a,b))` in the hierarchical form and the
     smaller :math:`B(\tfrac{b_j}{a_j+b_j}\,\|\,\tfrac{b}{a+b})` in the collapsed one. ``gate_prior`` is
     :math:`(a, b)`, the concentrations of being off and on; ``l0`` learns them and holds the mean number of active
-    units by a dial.
+    units by a dial. ``spike_std`` gives the spike a width in hierarchical training. ``faithful`` trains as published:
+    a and b from softplus heads, a temperature of 0.5, no warm-up and a constant rate.
     """
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
     body = encoder_for(seen, hidden_layer_sizes, encoder)
     off, on = gate_prior if l0 is None else (max(n_latent / l0 - 1, 1.0), 1.0)
+    relaxation = BinaryConcrete(0.5 if faithful else 1.0, "straight-through")
+    heads = "softplus" if faithful else "rate"
     return LatentModel(
         observation=observed,
         encoder=body,
-        latent=BetaSpikeSlabLatent(body.n_out, n_latent, BinaryConcrete(1.0, "straight-through"), form),
+        latent=BetaSpikeSlabLatent(body.n_out, n_latent, relaxation, form, heads, spike_std),
         prior=BetaSpikeSlabPrior(n_latent, off, on, learned=l0 is not None),
         decoder=Decoder(n_latent, list(hidden_layer_sizes)[::-1], likelihood_for(seen, likelihood)),
         objective=Objective([Reconstruction(), KL(kl_weight, gate_kl_weight), *dial_for(l0, n_latent, n_steps)]),
         inference=Amortised(),
-        schedules={"kl_weight": warm_up(n_steps), "learning_rate": rate_decay(n_steps)},
+        schedules={} if faithful else {"kl_weight": warm_up(n_steps), "learning_rate": rate_decay(n_steps)},
     )

@@ -1,0 +1,102 @@
+"""Two hundred configurations drawn at random: none crashes, none ends in a number that is not finite."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from fewhot.core.devices import PRECISIONS
+from fewhot.core.registry import ESTIMATORS
+
+N_CONFIGURATIONS = 200
+N_STEPS = 200
+
+LIKELIHOODS = {
+    "binary": ["auto", "bernoulli", "gaussian"],
+    "grey": ["auto", "bernoulli", "gaussian", "laplace"],
+    "counts": ["auto", "poisson", "negative-binomial", "multinomial"],
+    "real": ["auto", "gaussian", "laplace"],
+}
+
+
+def draw_rows(rng: np.random.Generator, kind: str) -> Any:
+    """Return rows of a kind, of random size and scale, perhaps with a constant column, counts perhaps sparse."""
+    n_rows, n_columns = int(rng.integers(2, 300)), int(rng.integers(1, 60))
+    grey = rng.beta(0.3, 0.6, (n_rows, n_columns))
+    X = {
+        "binary": np.round(grey),
+        "grey": grey,
+        "counts": rng.poisson(rng.gamma(0.3, 10 ** rng.uniform(-1, 2), (n_rows, n_columns))).astype(float),
+        "real": rng.normal(rng.uniform(-10, 10), 10 ** rng.uniform(-3, 3), (n_rows, n_columns)),
+    }[kind]
+    if rng.random() < 0.3:
+        X[:, 0] = X[0, 0]
+    return sp.csr_array(X) if kind == "counts" and rng.random() < 0.5 else X.astype(rng.choice(["float32", "float64"]))
+
+
+def draw_sparsity(rng: np.random.Generator, n_components: int) -> dict[str, Any]:
+    """Return one of the ways to say how sparse."""
+    way = rng.choice(["none", "alpha", "density", "l0"])
+    if way == "none":
+        return {}
+    if way == "l0":
+        return {"l0": float(rng.uniform(0.1, 1.0) * n_components)}
+    return {str(way): float(10 ** rng.uniform(-3, -0.05))}
+
+
+def draw_options(rng: np.random.Generator, name: str, n_components: int) -> dict[str, Any]:
+    """Return arguments that only this estimator has."""
+    if name == "VAE":
+        return {"beta": float(10 ** rng.uniform(-1, 1.5)), "penalty": rng.choice([None, "l1", "l2"])}
+    if name == "BetaTCVAE":
+        return {"beta": float(10 ** rng.uniform(-1, 1.5))}
+    if name == "HSVAE" and rng.random() < 0.3:
+        return {"recipe": "prokhorov2021"}
+    if name == "HSVAE":
+        return {"form": str(rng.choice(["collapsed", "hierarchical"])), **draw_sparsity(rng, n_components)}
+    if name != "VSC":
+        return {}
+    prior = str(rng.choice(["fixed", "joint", "pseudo-inputs"]))
+    sparsity = draw_sparsity(rng, n_components)
+    if prior == "joint":
+        sparsity.pop("alpha", None)
+    return {"prior": prior, "pretrain_spikes": float(rng.choice([0.0, 0.3])), **sparsity}
+
+
+def draw(seed: int) -> tuple[str, dict[str, Any], Any]:
+    """Return an estimator's name, its arguments and rows for it."""
+    rng = np.random.default_rng(seed)
+    kind, name = str(rng.choice(list(LIKELIHOODS))), str(rng.choice(list(ESTIMATORS)))
+    n_components = int(rng.integers(1, 80))
+    arguments = {
+        "n_components": n_components,
+        "hidden_layer_sizes": tuple(int(size) for size in rng.integers(1, 80, int(rng.integers(1, 3)))),
+        "likelihood": str(rng.choice(LIKELIHOODS[kind])),
+        "learning_rate": float(10 ** rng.uniform(-4, -1.5)),
+        "batch_size": int(rng.integers(1, 200)),
+        "precision": str(rng.choice(PRECISIONS)),
+        "validation_fraction": float(rng.choice([0.0, 0.1, 0.3])),
+        "max_steps": N_STEPS,
+        "random_state": seed,
+        **draw_options(rng, name, n_components),
+    }
+    return name, arguments, draw_rows(rng, kind)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(N_CONFIGURATIONS))
+def test_a_random_configuration_ends_with_finite_numbers(seed: int) -> None:
+    name, arguments, X = draw(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        estimator = ESTIMATORS[name](**arguments).fit(X)
+        assert np.isfinite(estimator.score_samples(X)).all()
+        assert np.isfinite(estimator.codes(X).bound).all()
+        assert np.isfinite(estimator.sample(5, random_state=0)).all()
+    assert all(np.isfinite(list(record["terms"].values())).all() for record in estimator.history_)
