@@ -80,7 +80,12 @@ def _kept_record(estimator: Any) -> dict[str, Any] | None:
     if not records or estimator.n_iter_no_change is None:
         return records[-1] if records else None
     settled = [record for record in records if record["step"] >= estimator.module_.settled_at] or records[-1:]
-    return max(settled, key=lambda record: record["evaluation"]["bound"])
+    return max(settled, key=lambda record: _watched(record["evaluation"]))
+
+
+def _watched(evaluation: dict[str, float]) -> float:
+    """Return the number by which training chose its weights; the bound, unless it was after something else."""
+    return evaluation.get("objective", evaluation["bound"])
 
 
 def _bounds(estimator: Any, X: Any, mute: bool) -> list[Number]:
