@@ -78,7 +78,11 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
     (FEATURES.kind, "standardise"): [{}, {"centre": False}],
     (MODELS.kind, "vae"): [{}, {"beta": 4.0, "penalty": "l2"}],
     (MODELS.kind, "hsvae"): [{}, {"form": "hierarchical", "gate_kl_weight": 0.3}, {"l0": 2.0, "n_steps": 50}],
-    (MODELS.kind, "mat-vae"): [{"mmd_weight": 2.0}, {"spike_weight": 0.3, "kl_weight": 0.5, "mmd_weight": 0.0}],
+    (MODELS.kind, "mat-vae"): [
+        {"mmd_weight": 2.0},
+        {"spike_weight": 0.3, "kl_weight": 0.5, "mmd_weight": 0.0},
+        {"faithful": True},
+    ],
     (MODELS.kind, "vsc"): [{"l0": 2.0, "n_steps": 50}, {"alpha": 0.2}, {"alpha": 0.2, "faithful": True}],
 }
 

@@ -130,6 +130,19 @@ def test_a_kl_is_not_called_good_where_no_unit_varies(one_code: Summary) -> None
     assert "how far the codes are from the prior" in found.why
 
 
+def test_the_default_mat_vae_beats_a_constant_code(planted: PlantedRows) -> None:
+    model = fh.MATVAE(
+        n_components=8, hidden_layer_sizes=(32,), max_steps=2000, batch_size=64, device="cpu", random_state=0
+    )
+    train, test = planted.X[:500], planted.X[500:]
+    loc, scale = train.mean(0), train.std(0)
+    without = (-0.5 * ((test - loc) / scale) ** 2 - np.log(scale * np.sqrt(2 * np.pi))).sum(1).mean()
+    found = summarise(model.fit(train), test)
+    assert found.value("bound") > without
+    assert found.value("active_units") >= 2
+    assert "collapse" not in names(alarms(found))
+
+
 def test_one_varying_unit_is_no_collapse() -> None:
     dense = {"gated": False}
     assert by_hand(number("information", 9.0, "good"), number("active_units", 1.0), **dense) == []
