@@ -109,7 +109,11 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
         {"form": "hierarchical", "spike_std": 0.05, "faithful": True},
         {"l0": 2.0, "n_steps": 50},
     ],
-    (MODELS.kind, "mat-vae"): [{"mmd_weight": 2.0}, {"spike_weight": 0.3, "kl_weight": 0.5, "mmd_weight": 0.0}],
+    (MODELS.kind, "mat-vae"): [
+        {"mmd_weight": 2.0},
+        {"spike_weight": 0.3, "kl_weight": 0.5, "mmd_weight": 0.0},
+        {"faithful": True},
+    ],
     (MODELS.kind, "vsc"): [
         {"l0": 2.0, "n_steps": 50},
         {"l0": 2.0, "n_steps": 50, "joint": True},

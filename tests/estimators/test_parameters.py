@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch import nn
 
-from fewhot import VAE, VSC, FewhotError
+from fewhot import MATVAE, VAE, VSC, FewhotError
 from fewhot.likelihoods import GaussianLikelihood
-from fewhot.objectives import Dial
+from fewhot.objectives import MMD, Dial
 from fewhot.training.trainer import Trainer
-from tests.estimators.cases import BOTH, assert_one_sentence, grey_rows, same_weights, small, weights
+from tests.estimators.cases import BOTH, SMALL, assert_one_sentence, grey_rows, same_weights, small, weights
 
 SHARED = {
     "n_components", "hidden_layer_sizes", "likelihood", "encoder", "max_steps", "max_epochs", "batch_size",
@@ -78,6 +78,15 @@ def test_layer_sizes_are_mirrored_in_the_decoder(rows: np.ndarray) -> None:
     module = small(VSC, hidden_layer_sizes=(9, 5)).fit(rows).module_
     assert module.encoder.body.hidden_layer_sizes == [9, 5]
     assert module.decoder.hidden_layer_sizes == [5, 9]
+
+
+@pytest.mark.parametrize(
+    ("options", "weight"),
+    [({}, 3.0), ({"recipe": "mathieu2019"}, 100.0), ({"recipe": "mathieu2019", "mmd_weight": 7.0}, 7.0)],
+)
+def test_the_weight_of_the_discrepancy_comes_from_the_recipe(options: dict, weight: float, rows: np.ndarray) -> None:
+    terms = MATVAE(**SMALL, **options).fit(rows).module_.objective.terms
+    assert [term.weight for term in terms if isinstance(term, MMD)] == [weight]
 
 
 def test_open_choices_come_from_the_recipe() -> None:

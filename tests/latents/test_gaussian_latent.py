@@ -17,6 +17,13 @@ def psi(loc: float, scale: float, n_rows: int = 1, n_latent: int = 1) -> dict[st
     return {"loc": torch.full(shape, loc), "logvar": torch.full(shape, 2 * torch.tensor(scale).log().item())}
 
 
+def test_scales_begin_where_they_are_told_to() -> None:
+    torch.manual_seed(0)
+    latent = GaussianLatent(400, 50, start_scale=0.1)
+    scale = latent.posterior(latent.psi(torch.randn(200, 400)), EXACT).scale
+    assert scale.log().mean().exp().item() == pytest.approx(0.1, rel=0.2)
+
+
 def test_the_divergence_has_the_reference_value() -> None:
     latent = GaussianLatent(3, 1)
     q = latent.posterior(psi(1.2, 0.6), EXACT)

@@ -104,6 +104,57 @@ def test_a_dense_code_that_says_nothing_is_a_collapse(vae: fh.VAE, planted: Plan
     assert names(alarms(summarise(mute, planted.X[:50])))[0] == "collapse"
 
 
+@pytest.fixture(scope="module", params=[1, 3])
+def one_code(request: pytest.FixtureRequest, planted: PlantedRows) -> Summary:
+    """Return the summary of a model that gives all rows one code, far from its prior."""
+    options = {"n_components": request.param, "hidden_layer_sizes": (8,), "max_steps": 20, "device": "cpu"}
+    mute = fh.MATVAE(mmd_weight=0.0, random_state=0, **options).fit(planted.X)
+    with torch.no_grad():
+        heads: Any = mute.module_.latent.heads
+        heads.weight.zero_()
+        heads.bias.fill_(4.0)
+    return summarise(mute, planted.X[:50])
+
+
+def test_a_code_that_misses_the_prior_alike_for_all_rows_is_a_collapse(one_code: Summary) -> None:
+    assert one_code.value("information") > 2
+    first = alarms(one_code)[0]
+    assert (first.name, first.severity) == ("collapse", "error")
+    assert "varies over rows" in first.sentence
+
+
+def test_a_kl_is_not_called_good_where_no_unit_varies(one_code: Summary) -> None:
+    found = one_code.get("information")
+    assert found is not None
+    assert found.verdict == ""
+    assert "how far the codes are from the prior" in found.why
+
+
+def test_the_default_mat_vae_beats_a_constant_code(planted: PlantedRows) -> None:
+    model = fh.MATVAE(
+        n_components=8, hidden_layer_sizes=(32,), max_steps=2000, batch_size=64, device="cpu", random_state=0
+    )
+    train, test = planted.X[:500], planted.X[500:]
+    loc, scale = train.mean(0), train.std(0)
+    without = (-0.5 * ((test - loc) / scale) ** 2 - np.log(scale * np.sqrt(2 * np.pi))).sum(1).mean()
+    found = summarise(model.fit(train), test)
+    assert found.value("bound") > without
+    assert found.value("active_units") >= 2
+    assert "collapse" not in names(alarms(found))
+
+
+def test_one_varying_unit_is_no_collapse() -> None:
+    dense = {"gated": False}
+    assert by_hand(number("information", 9.0, "good"), number("active_units", 1.0), **dense) == []
+    assert by_hand(number("information", 9.0, "good"), number("active_units", 0.0), **dense) == ["collapse"]
+    assert by_hand(number("information", 0.1, "poor"), number("active_units", 1.0), **dense) == ["collapse"]
+
+
+def test_refined_dense_codes_are_counted_too(vae: fh.VAE, planted: PlantedRows) -> None:
+    refined = copy.deepcopy(vae).set_params(refine_steps=2)
+    assert summarise(refined, planted.X[:50]).get("active_units") is not None
+
+
 def test_a_flattering_relaxation_is_told() -> None:
     assert by_hand(number("relaxation_gap", 18.0, "poor"), number("bound", -168.0)) == ["relaxed_objective"]
     assert by_hand(number("relaxation_gap", 1.0, "good")) == []

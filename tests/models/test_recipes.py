@@ -11,7 +11,7 @@ from fewhot.core.records import DataSpec, Dense
 from fewhot.features import Identity, Log1p, Standardise
 from fewhot.latents import BinaryConcrete, SharpSigmoid
 from fewhot.likelihoods import BernoulliLikelihood, GaussianLikelihood
-from fewhot.models import encoder_for, likelihood_for, observation_for, vae, vsc
+from fewhot.models import encoder_for, likelihood_for, mat_vae, observation_for, vae, vsc
 from fewhot.models.defaults import features_for
 from fewhot.models.gating import FREEZE_SHARE, dial_for
 from fewhot.models.vsc import LONGEST_PRETRAINING
@@ -141,6 +141,20 @@ def test_the_published_training_and_ours() -> None:
     assert "kl_weight" not in theirs.schedules
     sharpness = theirs.schedules["sharpness"]
     assert [sharpness(torch.tensor(t)).item() for t in (0, 500, 1000)] == [50.0, 125.0, 200.0]
+
+
+def test_the_published_training_of_a_mat_vae_and_ours() -> None:
+    ours = mat_vae(SPEC, n_latent=8, hidden_layer_sizes=(3,), n_steps=1000)
+    theirs = mat_vae(SPEC, n_latent=8, hidden_layer_sizes=(3,), n_steps=1000, faithful=True)
+    assert (ours.latent.start_scale, theirs.latent.start_scale) == (0.1, 1.0)
+    assert [ours.schedules["kl_weight"](torch.tensor(t)).item() for t in (0, 100, 200)] == [0.0, 0.5, 1.0]
+    assert ours.settled_at == 200
+    assert not theirs.schedules
+
+
+@pytest.mark.parametrize(("prior", "start"), [({"spike_weight": 0.0}, 1.0), ({"spike_std": 0.9}, 1.0)])
+def test_posteriors_begin_no_wider_than_the_slab(prior: dict, start: float) -> None:
+    assert mat_vae(SPEC, n_latent=2, hidden_layer_sizes=(3,), **prior).latent.start_scale == start
 
 
 @pytest.mark.parametrize("n_latent", [8, 64, 512])

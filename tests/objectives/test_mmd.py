@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from fewhot.objectives import mmd
 from fewhot.objectives.mmd import SCALES, discrepancy
@@ -34,13 +38,37 @@ def test_it_is_the_obvious_sum() -> None:
     assert float(discrepancy(x, y)) == pytest.approx(slowly(x, y), abs=1e-4)
 
 
-@pytest.mark.parametrize("width", [1, 3])
-def test_blocks_of_units_give_the_same_value_and_gradient(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_its_gradient_is_that_of_the_sums_as_written(n: int) -> None:
+    """Autograd through all pairs at once, in double precision, against the gradient taken on the way."""
+    x, y = (sample.double() for sample in samples(n))
+    plain = y.clone().requires_grad_()
+    as_written(x, plain).backward()
+    quick = y.clone().requires_grad_()
+    discrepancy(x, quick).backward()
+    torch.testing.assert_close(quick.grad, plain.grad)
+
+
+def as_written(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    n = len(y)
+    off = 1 - torch.eye(n, dtype=y.dtype)[..., None]
+
+    def kernel(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return sum((width / (width + (u[:, None] - v[None]).square()) for width in SCALES), torch.zeros(()))
+
+    within = (off * (kernel(x, x) + kernel(y, y))).sum() / max(n * (n - 1), 1)
+    return within - 2 * kernel(x, y).sum() / n**2
+
+
+@pytest.mark.parametrize("at_once", [1, 20, 9 * 3 * 2, 9 * 9 * 3])
+def test_blocks_of_units_and_rows_give_the_same_value_and_gradient(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     x, y = samples()
     whole = y.clone().requires_grad_()
     value = discrepancy(x, whole)
     value.backward()
-    monkeypatch.setattr(mmd, "ELEMENTS_AT_ONCE", width * len(y) ** 2)
+    monkeypatch.setattr(mmd, "PAIRS_IN_CACHE", at_once)
     blocked = y.clone().requires_grad_()
     again = discrepancy(x, blocked)
     again.backward()
@@ -48,15 +76,45 @@ def test_blocks_of_units_give_the_same_value_and_gradient(width: int, monkeypatc
     torch.testing.assert_close(blocked.grad, whole.grad)
 
 
+class Largest(TorchDispatchMode):
+    """Watches for the largest tensor that any operation returns."""
+
+    numel = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        self.numel = max([self.numel] + [t.numel() for t in tree_leaves(out) if isinstance(t, torch.Tensor)])
+        return out
+
+
 def test_memory_is_that_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No tensor of all pairs of all units is ever kept for the backward pass."""
-    monkeypatch.setattr(mmd, "ELEMENTS_AT_ONCE", 40**2)
+    """No tensor of more pairs is ever made, and nothing larger than the codes is kept for the backward pass."""
+    monkeypatch.setattr(mmd, "PAIRS_IN_CACHE", 5000)
     x, y = samples(n=40, k=64)
     y.requires_grad_()
     kept: list[int] = []
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.numel()) or t, lambda t: t):
+    keeping = torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.numel()) or t, lambda t: t)
+    with keeping, Largest() as largest:
         discrepancy(x, y)
-    assert max(kept, default=0) < 40 * 40 * 64 / 4
+    assert max(kept) <= y.numel()
+    assert y.numel() < largest.numel <= 5000
+
+
+def test_without_a_gradient_none_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+    pairs = mmd._pairs
+    monkeypatch.setattr(mmd, "_pairs", lambda u, v, sloped: asked.append(sloped) or pairs(u, v, sloped))
+    discrepancy(*samples())
+    assert not any(asked)
+
+
+def test_it_compiles_in_one_piece() -> None:
+    torch.compiler.reset()
+    x, y = samples()
+    plain, compiled = y.clone().requires_grad_(), y.clone().requires_grad_()
+    discrepancy(x, plain).backward()
+    torch.compile(discrepancy, fullgraph=True, backend="aot_eager")(x, compiled).backward()
+    torch.testing.assert_close(compiled.grad, plain.grad)
 
 
 def test_two_samples_of_one_law_differ_by_zero_on_average() -> None:
@@ -72,4 +130,6 @@ def test_it_grows_with_the_distance_of_the_laws() -> None:
 
 
 def test_a_single_row_is_finite() -> None:
-    assert discrepancy(*samples(1)).isfinite()
+    x, _ = samples(1)
+    assert discrepancy(x, x + 1.0).isfinite()
+    assert discrepancy(x, x) == 0

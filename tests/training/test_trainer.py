@@ -212,6 +212,17 @@ def test_bounds_before_schedules_have_settled_do_not_count(monkeypatch: pytest.M
     assert same(weights(of), kept[3])
 
 
+def test_weights_are_chosen_by_the_objective_where_it_is_not_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bound that falls while the objective rises is no reason to stop."""
+    scripted = iter([{"bound": -1.0 - i, "objective": min(i, 6) - 9.0} for i in range(20)])
+    monkeypatch.setattr(trainer_module.Evaluator, "__call__", lambda self: next(scripted))
+    of, kept = model(), []
+    train = trainer(of, 100, patience=2, callbacks=[_watching(lambda r: kept.append(weights(of)))])
+    train.fit(dataset(), dataset(seed=1))
+    assert train.done == 45
+    assert same(weights(of), kept[6])
+
+
 def test_without_patience_the_last_weights_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     _bounds(monkeypatch, [-1.0, -2.0, -3.0])
     of, kept = model(), []

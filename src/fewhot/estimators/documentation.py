@@ -36,7 +36,8 @@ hidden_layer_sizes : sequence of int, default=None
         Share of the rows held out for early stopping.
     n_iter_no_change : int, default=10
         Stop after so many evaluations without a better held-out bound, and keep the best weights; counted from the
-        step at which schedules and controllers have settled. None trains on all rows for all steps.
+        step at which schedules and controllers have settled. Where weights or penalties make the objective another
+        than the bound, the objective is looked at. None trains on all rows for all steps.
     warm_start : bool, default=False
         Whether `fit` goes on from the last fit instead of beginning anew; schedules stay at their ends, the learning
         rate at a tenth of where it began.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 from torch.distributions import Distribution
 
+from fewhot.core.checks import real_number
 from fewhot.core.clipping import LOG_VARIANCE_RANGE, clip_keeping_gradient
 from fewhot.core.records import Draw, Knobs, Noise, Params
 from fewhot.core.registry import LATENTS
@@ -16,15 +19,28 @@ from fewhot.latents.base import CodeSummary, Latent
 
 @LATENTS.register("gaussian")
 class GaussianLatent(Latent):
-    r""":math:`q(z|x) = \mathcal{N}(\mu(x), \mathrm{diag}\,\sigma^2(x))`, one linear head for both."""
+    r""":math:`q(z|x) = \mathcal{N}(\mu(x), \mathrm{diag}\,\sigma^2(x))`, one linear head for both.
+
+    Parameters
+    ----------
+    n_in
+        Width of what the encoder returns.
+    n_latent
+        Number of units.
+    start_scale
+        What :math:`\sigma` is about when training begins.
+    """
 
     refinable = ("loc", "logvar")
 
-    def __init__(self, n_in: int, n_latent: int) -> None:
+    def __init__(self, n_in: int, n_latent: int, start_scale: float = 1.0) -> None:
         super().__init__()
         self.n_in = n_in
         self.n_latent = n_latent
+        self.start_scale = real_number("start_scale", start_scale, low=0, open_low=True)
         self.heads = nn.Linear(n_in, 2 * n_latent)
+        with torch.no_grad():
+            self.heads.bias[n_latent:] += 2 * math.log(start_scale)
 
     def psi(self, h: Tensor) -> Params:
         """Return the mean and log variance of each row."""

@@ -56,13 +56,8 @@ def _found(summary: Summary) -> Iterator[Alarm]:
     """Yield what is serious, then warnings, then notes."""
     if summary.facts.get("gated"):
         yield from _gates(summary)
-    elif summary.verdict("information") == "poor":
-        yield Alarm(
-            name="collapse",
-            severity="serious",
-            sentence=f"The codes carry {summary.value('information'):.2g} nats a row, so they say next to nothing "
-            f"about it; lower the weight of the KL or train longer.",
-        )
+    else:
+        yield from _says_nothing(summary)
     yield from _bounds(summary)
     if summary.facts.get("grey_levels"):
         yield Alarm(
@@ -70,6 +65,24 @@ def _found(summary: Summary) -> Iterator[Alarm]:
             severity="note",
             sentence="The bound is BCE on grey levels, which is not a proper likelihood; binarise the data before "
             "comparing it with bounds on binary data.",
+        )
+
+
+def _says_nothing(summary: Summary) -> Iterator[Alarm]:
+    """Look at dense codes: a KL may be large because all rows miss the prior in the same way."""
+    if summary.value("active_units") == 0:
+        yield Alarm(
+            name="collapse",
+            severity="serious",
+            sentence=f"None of the {summary.facts['n_units']} units varies over rows, so the codes say next to nothing "
+            f"about them, whatever the KL; lower the weights of the KL and of other penalties, or train longer.",
+        )
+    elif summary.verdict("information") == "poor":
+        yield Alarm(
+            name="collapse",
+            severity="serious",
+            sentence=f"The codes carry {summary.value('information'):.2g} nats a row, so they say next to nothing "
+            f"about it; lower the weight of the KL or train longer.",
         )
 
 

@@ -56,10 +56,13 @@ def summarise(estimator: Any, X: Any, y: Any = None, X_train: Any = None, y_trai
     if y_train is not None and y is None:
         raise InvalidInputError("y_train was given without y; give the labels of X too.")
     gated = bool(estimator.module_.latent.gated)
-    numbers = _bounds(estimator, X)
     codes = estimator.transform(X)
-    if gated:
+    varying = None if gated else active_units(codes).by_mean
+    numbers = _bounds(estimator, X, mute=varying == 0)
+    if varying is None:
         numbers += _activity(estimator, X, codes)
+    else:
+        numbers.append(_varying(varying))
     numbers += _sparsity(estimator, X, gated)
     if gated:
         numbers += _calibration(estimator)
@@ -77,15 +80,22 @@ def _kept_record(estimator: Any) -> dict[str, Any] | None:
     if not records or estimator.n_iter_no_change is None:
         return records[-1] if records else None
     settled = [record for record in records if record["step"] >= estimator.module_.settled_at] or records[-1:]
-    return max(settled, key=lambda record: record["evaluation"]["bound"])
+    return max(settled, key=lambda record: _watched(record["evaluation"]))
 
 
-def _bounds(estimator: Any, X: Any) -> list[Number]:
+def _watched(evaluation: dict[str, float]) -> float:
+    """Return the number by which training chose its weights; the bound, unless it was after something else."""
+    return evaluation.get("objective", evaluation["bound"])
+
+
+def _bounds(estimator: Any, X: Any, mute: bool) -> list[Number]:
+    """Return bounds and what codes carry; of a mute code, whose means do not vary, the KL is no sign of that."""
     nats = "nats a row"
     bound = exact_bound(estimator, X)
     carried = information(estimator, X)
     gap = relaxation_gap(estimator, X)
     scale = max(carried.mean, 1.0)
+    said = None if mute else carried.mean
     subset, rows = _some_rows(X, len(bound.values))
     tight = iwae(estimator, subset, IWAE_DRAWS)
     slack = estimate(tight.values - bound.values[rows])
@@ -93,7 +103,7 @@ def _bounds(estimator: Any, X: Any) -> list[Number]:
         _of("bound", bound, nats, "the evidence lower bound with exact gates, the number of record"),
         _of("iwae", tight, nats, f"a tighter bound, from {IWAE_DRAWS} weighted draws on {len(rows)} rows"),
         _of("slack", slack, nats, "what the bound leaves unsaid on those rows, at least"),
-        _of("information", carried, nats, "how much a code says about its row, at most", carried.mean),
+        _of("information", carried, nats, "how much a code says about its row, at most", said),
         _of("relaxation_gap", gap, nats, "what the bound gains from the gates of training", gap.mean / scale),
     ]
     record = _kept_record(estimator)
@@ -166,10 +176,13 @@ def _sparsity(estimator: Any, X: Any, gated: bool) -> list[Number]:
         meaning = f"how uneven {kind} codes are, from 0 (all units alike) to 1 (one unit){left_out}"
         judged = found.mean if gated and kind != "mean" else None
         numbers.append(_of(f"hoyer_{kind}", found, "", meaning, judged, rule="hoyer"))
-        if kind == "mean":
-            units = active_units(codes).by_mean
-            numbers.append(_plain("active_units", units, "units", "units whose mean varies by more than 0.01"))
+        if gated and kind == "mean":
+            numbers.append(_varying(active_units(codes).by_mean))
     return numbers
+
+
+def _varying(units: int) -> Number:
+    return _plain("active_units", units, "units", "units whose mean varies over rows, with a variance above 0.01")
 
 
 def _calibration(estimator: Any) -> list[Number]:
@@ -277,6 +290,7 @@ _NOT_JUDGED = {
     "bound": _COMPARE,
     "iwae": _COMPARE,
     "slack": "depends on the size of the model: compare models of the same rows",
+    "information": "no unit varies over rows: the KL is how far the codes are from the prior, not what they say",
     "training_objective": "for comparison with the bound; never a number of record",
     "active": "no number of units was asked for",
     "hoyer_map": "codes without gates are dense by design",

@@ -54,6 +54,8 @@ class Dial(Term):
         The step from which prices and target stay.
     """
 
+    weighted = False  # the number of units is held by prices, and at the end by a shift: weights are chosen by the rest
+
     price: Tensor
     unit_prices: Tensor
     doubt_price: Tensor

@@ -21,6 +21,8 @@ class Term(Part):
     """The step from which this term's controller state stays."""
     whole_batch: bool = False
     """Whether the value is about the batch as a sample, so that a row seen twice is not the row seen once."""
+    weighted: bool = True
+    """Whether training is after something else here than the term's part of the bound."""
 
     def fit(self, moments: ColumnMoments) -> None:
         """Keep what is needed of the training rows; most terms need nothing."""
@@ -55,6 +57,16 @@ class Objective(Part):
         for term in self.terms:
             assert isinstance(term, Term)
             term.fit(moments)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether training is after something else than the bound, controllers apart."""
+        return any(term.weighted for term in self.terms if isinstance(term, Term))
+
+    def beyond_bound(self, result: Pass, divergence: Params, knobs: Knobs) -> Tensor:
+        """Return what weights other than 1, penalties and discrepancies add to the mean bound of a pass."""
+        terms = [term(result, divergence, knobs) for term in self.terms if isinstance(term, Term) and term.weighted]
+        return -torch.stack([term.loss + term.bound.mean() for term in terms]).sum()
 
     def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         """Return the random numbers that the terms need, besides those of the draw."""

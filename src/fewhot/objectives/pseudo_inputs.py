@@ -68,6 +68,7 @@ class PseudoInputKL(Term):
         self.bound = one_of("bound", bound, BOUNDS)
         self.selection = one_of("selection", selection, tuple(RULES))
         self.alpha = None if alpha is None else real_number("alpha", alpha, low=1e-6, high=1 - 1e-6)
+        self.weighted = bound != "mixture" or alpha is not None
         self.scores = None if bound == "mixture" else RowsLinear(n_columns, n_pseudo_inputs)
 
     def fit(self, moments: ColumnMoments) -> None:

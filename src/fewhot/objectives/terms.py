@@ -14,6 +14,8 @@ from fewhot.objectives.objective import Term
 class Reconstruction(Term):
     r""":math:`\mathbb{E}_q[\log p(x|z)]`, from the draw of the pass."""
 
+    weighted = False
+
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return the log likelihood of each row."""
         value = result.px.log_prob(result.batch.x)  # (..., B)
@@ -32,6 +34,7 @@ class KL(Term):
         super().__init__()
         self.weight = real_number("weight", weight, low=0)
         self.gate_weight = None if gate_weight is None else real_number("gate_weight", gate_weight, low=0)
+        self.weighted = weight != 1 or gate_weight not in (None, 1)
 
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return the divergence of each row, by its parts."""

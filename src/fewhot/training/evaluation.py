@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 
 from fewhot.core.devices import matrix_precision
+from fewhot.core.records import Noise
+from fewhot.core.seeding import stream
 from fewhot.data import Dataset
 from fewhot.inference import exact_bound
 from fewhot.metrics.activity import activity_of_shares
@@ -13,6 +15,7 @@ from fewhot.models.latent_model import LatentModel
 MOST_ROWS = 512
 DRAWS = 4
 _BATCH = 2048
+_OBJECTIVE_ROWS = 256
 _DENSE_UNIT_VARIANCE = 0.01
 
 
@@ -23,10 +26,20 @@ class Evaluator:
         self.model = model
         self.data = data
         self.bank = model.bank(DRAWS, seed, "evaluation", data.device)
+        self.noise = self._noise(seed) if model.objective.weighted else None
+
+    def _noise(self, seed: int) -> Noise:
+        """Return noise that differs from row to row: a bank's, which all rows share, is no sample of the codes."""
+        noise = self.model.noise(min(self.data.n_rows, _OBJECTIVE_ROWS), stream(seed, "objective"))
+        return {name: value.to(self.data.device) for name, value in noise.items()}
 
     @torch.no_grad()
     def __call__(self) -> dict[str, float]:
-        """Return the exact bound and the activity of the units on these rows."""
+        """Return the exact bound and the activity of the units on these rows.
+
+        Where training is after something else than the bound, its ``objective`` stands beside it: the bound, plus what
+        weights, penalties and discrepancies add to it on up to 256 of the rows.
+        """
         was_training = self.model.training
         self.model.eval()
         bounds, active, values = [], [], []
@@ -36,10 +49,26 @@ class Evaluator:
                 summary = self.model.latent.summary(self.model.psi(self.model.observe(batch, self.bank[0])))
                 active.append(summary.active)
                 values.append(summary.values)
+            beyond = None if self.noise is None else self._beyond_bound(self.noise)
         self.model.train(was_training)
         report = {"bound": float(torch.cat(bounds).mean())}
+        if beyond is not None:
+            report["objective"] = report["bound"] + beyond
         if self.model.latent.gated:
             hot = torch.cat(active)
             share = hot.float().mean(0).double().cpu().numpy()
             return report | activity_of_shares(share, float((~hot.any(-1)).float().mean())).to_dict()
         return report | {"used": float((torch.cat(values).var(0, correction=0) > _DENSE_UNIT_VARIANCE).sum())}
+
+    def _beyond_bound(self, noise: Noise) -> float:
+        """Return what the objective adds to the bound, with its weights as they are once schedules have settled."""
+        model = self.model
+        knobs = model.knobs(torch.tensor(model.settled_at, device=self.data.device))._replace(gates="exact")
+        seen = model.observe(next(self.data.batches(_OBJECTIVE_ROWS)), noise)
+        result = model.run(model.psi(seen), seen, knobs, noise)
+        return float(model.objective.beyond_bound(result, model.divergence(result), knobs))
+
+
+def watched(evaluation: dict[str, float]) -> float:
+    """Return the number by which weights are chosen: the objective where there is one, the bound otherwise."""
+    return evaluation.get("objective", evaluation["bound"])

@@ -18,7 +18,7 @@ from fewhot.models.latent_model import LatentModel
 from fewhot.training import history
 from fewhot.training.callbacks import Callback, Record
 from fewhot.training.capture import Runner
-from fewhot.training.evaluation import MOST_ROWS, Evaluator
+from fewhot.training.evaluation import MOST_ROWS, Evaluator, watched
 from fewhot.training.interrupts import Interrupts
 from fewhot.training.progress import ProgressView
 from fewhot.training.run_folder import RunFolder, State
@@ -182,7 +182,7 @@ class Trainer:
         self.records.append(record)
         if self.run is not None:
             history.append(self.run.history, record)
-        self.stopped = self.best.should_stop(self.done, evaluation["bound"], self.model)
+        self.stopped = self.best.should_stop(self.done, watched(evaluation), self.model)
         self._whole = True
         for callback in self.callbacks:
             self.stopped = bool(callback.on_evaluation(record)) or self.stopped
