@@ -119,7 +119,7 @@ def one_code(request: pytest.FixtureRequest, planted: PlantedRows) -> Summary:
 def test_a_code_that_misses_the_prior_alike_for_all_rows_is_a_collapse(one_code: Summary) -> None:
     assert one_code.value("information") > 2
     first = alarms(one_code)[0]
-    assert (first.name, first.severity) == ("collapse", "error")
+    assert (first.name, first.severity) == ("collapse", "serious")
     assert "varies over rows" in first.sentence
 
 

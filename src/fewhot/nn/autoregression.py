@@ -11,7 +11,7 @@ class Autoregression(nn.Module):
     r"""Output j is a function of inputs 1, ..., j - 1: (..., n) -> ``n_outputs`` times (..., n), zero to begin with.
 
     Hidden unit k may see the first :math:`m_k` inputs, and output j may see it where :math:`m_k < j`; the other weights
-    are masked, so one pass gives all outputs.
+    are masked, so one pass gives all outputs. The :math:`m_k` are spread evenly over 1, ..., n - 1.
 
     References
     ----------
@@ -23,7 +23,7 @@ class Autoregression(nn.Module):
 
     def __init__(self, n: int, n_hidden: int, n_outputs: int = 1) -> None:
         super().__init__()
-        reach = 1 + torch.arange(n_hidden) % max(n - 1, 1)
+        reach = 1 + torch.arange(n_hidden) * (n - 1) // n_hidden
         place = torch.arange(1, n + 1)
         self.register_buffer("before_hidden", place[None] <= reach[:, None], persistent=False)
         self.register_buffer("before_output", reach[None] < place.repeat(n_outputs)[:, None], persistent=False)

@@ -12,6 +12,8 @@ from fewhot.distributions import JointSpikeSlab, SpikeSlab
 from fewhot.nn import Autoregression
 from fewhot.priors.base import PosteriorOf, Prior
 
+MOST_HIDDEN = 512
+
 
 @PRIORS.register("joint-spike-slab")
 class JointSpikeSlabPrior(Prior):
@@ -29,7 +31,7 @@ class JointSpikeSlabPrior(Prior):
     rate
         The on-rate of every unit to begin with.
     n_hidden
-        Width of the hidden layer; twice the number of units when not given.
+        Width of the hidden layer; when not given, twice the number of units, at most 512.
     """
 
     none_on: Tensor
@@ -38,7 +40,7 @@ class JointSpikeSlabPrior(Prior):
         super().__init__()
         self.n_latent = n_latent
         self.rate = real_number("rate", rate, low=1e-6, high=1 - 1e-6)
-        self.n_hidden = 2 * n_latent if n_hidden is None else whole_number("n_hidden", n_hidden)
+        self.n_hidden = min(2 * n_latent, MOST_HIDDEN) if n_hidden is None else whole_number("n_hidden", n_hidden)
         self.logits = nn.Parameter(torch.full((n_latent,), rate).logit())
         self.loc = nn.Parameter(torch.zeros(n_latent))
         self.logvar = nn.Parameter(torch.zeros(n_latent))
