@@ -27,6 +27,7 @@ class GatedEstimator(LatentEstimator):
     density: float | None
     l0: float | None
     max_active: int | None
+    max_share: float | None
     gate_shift_: float
 
     def _asked(self) -> float | None:
@@ -70,3 +71,14 @@ class GatedEstimator(LatentEstimator):
             real_number("l0", self.l0, low=0, high=self.n_components, open_low=True)
         if self.max_active is not None:
             whole_number("max_active", self.max_active)
+        if self.max_share is not None:
+            real_number("max_share", self.max_share, low=0, high=1, open_low=True)
+            asked = self._asked()
+            if asked is None:
+                raise InvalidParameterError("max_share bounds what one unit serves under the dial; give density or l0.")
+            if self.max_share * self.n_components < asked:
+                raise InvalidParameterError(
+                    f"max_share is {self.max_share:g}, so {self.n_components} units can have at most "
+                    f"{self.max_share * self.n_components:.3g} on in the mean row, and {asked:g} are asked for; give a "
+                    f"larger share or more units."
+                )

@@ -75,6 +75,9 @@ class HSVAE(GatedEstimator):
         be given; none means ``density=0.05``, at least 4 units.
     max_active : int, default=None
         A ceiling on the active units of each row when encoding: the most probable ones stay.
+    max_share : float, default=None
+        The largest share of rows that any one unit may serve, where a number of active units is asked for. None takes
+        six times the mean share, at most 0.4, or, where more than 0.3 of the units are on in the mean row, halfway to 1.
     kl_weight : float, default=None
         Weight of the values' divergence in training; reported bounds always have weight 1. None takes the recipe's, 1.
     gate_kl_weight : float, default=None
@@ -137,6 +140,7 @@ class HSVAE(GatedEstimator):
         density: float | None = None,
         l0: float | None = None,
         max_active: int | None = None,
+        max_share: float | None = None,
         kl_weight: float | None = None,
         gate_kl_weight: float | None = None,
         form: str = "auto",
@@ -168,6 +172,7 @@ class HSVAE(GatedEstimator):
         self.density = density
         self.l0 = l0
         self.max_active = max_active
+        self.max_share = max_share
         self.kl_weight = kl_weight
         self.gate_kl_weight = gate_kl_weight
         self.form = form
@@ -199,6 +204,7 @@ class HSVAE(GatedEstimator):
             **self._model_arguments(spec),
             gate_prior=self._concentrations(),
             l0=self._asked(),
+            max_share=self.max_share,
             kl_weight=self._chosen("kl_weight"),
             gate_kl_weight=self._chosen("gate_kl_weight"),
             form=self._chosen("form"),

@@ -42,14 +42,16 @@ class VSCRecipe(Recipe):
     ----------
     alpha
         The prior's on-rate where none of ``alpha``, ``density`` and ``l0`` is given; None takes the dial.
-    prior, trained_bound, pretrain_spikes
+    prior
+        As the argument; None takes "joint" with the dial and "fixed" with ``alpha``.
+    trained_bound, pretrain_spikes
         As the arguments of the same names.
     faithful
         Whether gates, heads and schedules are the published ones.
     """
 
     alpha: float | None = None
-    prior: str = "fixed"
+    prior: str | None = None
     trained_bound: str = "corrected"
     pretrain_spikes: float = 0.0
     faithful: bool = False
@@ -85,11 +87,14 @@ class VSC(GatedEstimator):
         means ``density=0.05``, at least 4 units.
     max_active : int, default=None
         A ceiling on the active units of each row when encoding: the most probable ones stay.
+    max_share : float, default=None
+        The largest share of rows that any one unit may serve, where a number of active units is asked for. None takes
+        three times (six with independent units) the mean share, at most 0.4, or, where more than 0.3 of the units are on in the mean row, halfway to 1.
     prior : {"auto", "fixed", "joint", "pseudo-inputs"}, default="auto"
         "fixed" takes units to be independent, with rates fixed by ``alpha`` or learned; "joint" learns which units go
-        together and what their values are then, and needs ``density`` or ``l0``; "pseudo-inputs" is a mixture of what
+        together and what their values are then, and cannot be had with ``alpha``; "pseudo-inputs" is a mixture of what
         the encoder says of a few learned rows, whose aggregate on-rate ``alpha`` fixes. None depends on the row that is
-        coded. "auto" takes the recipe's, "fixed".
+        coded. "auto" takes the recipe's, else "fixed" with ``alpha`` and "joint" without.
     n_pseudo_inputs : int, default=20
         How many rows a prior of pseudo-inputs learns.
     prior_sharpness : float, default=10.0
@@ -163,6 +168,7 @@ class VSC(GatedEstimator):
         density: float | None = None,
         l0: float | None = None,
         max_active: int | None = None,
+        max_share: float | None = None,
         prior: str = "auto",
         n_pseudo_inputs: int = 20,
         prior_sharpness: float | None = 10.0,
@@ -195,6 +201,7 @@ class VSC(GatedEstimator):
         self.density = density
         self.l0 = l0
         self.max_active = max_active
+        self.max_share = max_share
         self.prior = prior
         self.n_pseudo_inputs = n_pseudo_inputs
         self.prior_sharpness = prior_sharpness
@@ -246,8 +253,9 @@ class VSC(GatedEstimator):
             **self._model_arguments(spec),
             alpha=self._rate(),
             l0=self._asked(),
-            joint=self._chosen("prior") == "joint",
-            n_pseudo_inputs=self.n_pseudo_inputs if self._chosen("prior") == "pseudo-inputs" else 0,
+            max_share=self.max_share,
+            joint=self._prior() == "joint",
+            n_pseudo_inputs=self.n_pseudo_inputs if self._prior() == "pseudo-inputs" else 0,
             bound=self._chosen("trained_bound"),
             selection=self.selection,
             sharpness=self.prior_sharpness,
@@ -261,6 +269,10 @@ class VSC(GatedEstimator):
         recipe = self.recipes[self.recipe]
         assert isinstance(recipe, VSCRecipe)
         return recipe
+
+    def _prior(self) -> str:
+        """Return the kind of prior, by the argument, by the recipe, or by what is known of its rates."""
+        return self._chosen("prior") or ("fixed" if self._asked() is None else "joint")
 
     def _rate(self) -> float | None:
         """Return the prior's on-rate where it is fixed, by the argument or by the recipe."""

@@ -1,23 +1,64 @@
-"""What models with gates share: how the divergence comes in, and the dial."""
+"""What keeps models with gates from collapsing, in one place."""
 
 from __future__ import annotations
 
-from fewhot.core.schedules import Linear
+from dataclasses import dataclass
+
+from fewhot.core.schedules import Linear, Schedule
+from fewhot.latents import BinaryConcrete
+from fewhot.models.defaults import rate_decay
 from fewhot.objectives import Dial
 
-WARM_UP_SHARE = 0.2
-FREEZE_SHARE = 0.8
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatingPolicy:
+    """How gates are kept from shutting all, opening all, or leaving the work to the same few units.
+
+    Gates are exact in the forward pass, so that what is trained is what is scored, and begin at one half. The
+    divergence comes in over the first steps, so that units are found before they are paid for. The dial holds the
+    number of active units and bounds the share of rows that any one of them serves, which keeps the others in work;
+    its prices stop before the end, and the learning rate falls to next to nothing.
+
+    Reviving units that have died was measured and left out: see the decision records.
+
+    Attributes
+    ----------
+    temperature
+        Of the straight-through gates in training.
+    warm_up
+        Share of the steps over which the divergence comes in.
+    freeze
+        Share of the steps after which the dial's prices stay.
+    crowding
+        How many times the mean share of rows one unit may serve under the dial.
+    """
+
+    temperature: float = 1.0
+    warm_up: float = 0.2
+    freeze: float = 0.8
+    crowding: float = 6.0
+
+    def gate(self) -> BinaryConcrete:
+        """Return the gate used in training."""
+        return BinaryConcrete(self.temperature, "straight-through")
+
+    def schedules(self, n_steps: int) -> dict[str, Schedule]:
+        """Return what changes over training: the weight of the divergence, from 0 to 1, and the learning rate."""
+        warm_up = Linear(0.0, 1.0, max(1, int(self.warm_up * n_steps)))
+        return {"kl_weight": warm_up, "learning_rate": rate_decay(n_steps)}
+
+    def dial(self, l0: float | None, n_latent: int, n_steps: int, max_share: float | None = None) -> list[Dial]:
+        """Return the dial, if one is asked for; ``max_share`` overrules what crowding allows."""
+        if l0 is None:
+            return []
+        cap = self.largest_share(l0 / n_latent) if max_share is None else max_share
+        return [Dial(n_latent, l0, cap, freeze_at=int(self.freeze * n_steps))]
+
+    def largest_share(self, mean: float) -> float:
+        """Return the share of rows one unit may serve where ``mean`` is that of all: never every row."""
+        return max(min(self.crowding * mean, 0.4), (1 + mean) / 2 if mean > 0.3 else 0.0)
 
 
-def warm_up(n_steps: int) -> Linear:
-    """Return the weight of the divergence: from 0 to 1 over the first fifth of the steps."""
-    return Linear(0.0, 1.0, max(1, int(WARM_UP_SHARE * n_steps)))
-
-
-def dial_for(l0: float | None, n_latent: int, n_steps: int, crowding: float = 6.0) -> list[Dial]:
-    """Return the dial, if one was asked for; a unit may serve ``crowding`` times the mean share, never every row."""
-    if l0 is None:
-        return []
-    share = l0 / n_latent
-    cap = max(min(crowding * share, 0.4), (1 + share) / 2 if share > 0.3 else 0.0)
-    return [Dial(n_latent, l0, cap, freeze_at=int(FREEZE_SHARE * n_steps))]
+INDEPENDENT_UNITS = GatingPolicy()
+JOINT_UNITS = GatingPolicy(crowding=3.0)
+"""Units whose prior knows which of them go together can share the work among more of them at no cost."""

@@ -12,8 +12,8 @@ from fewhot.inference import Amortised
 from fewhot.latents import BetaSpikeSlabLatent, BinaryConcrete
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models.decoder import Decoder
-from fewhot.models.defaults import encoder_for, likelihood_for, observation_for, rate_decay
-from fewhot.models.gating import dial_for, warm_up
+from fewhot.models.defaults import encoder_for, likelihood_for, observation_for
+from fewhot.models.gating import INDEPENDENT_UNITS
 from fewhot.models.latent_model import LatentModel
 from fewhot.objectives import KL, Objective, Reconstruction
 from fewhot.priors import BetaSpikeSlabPrior
@@ -30,6 +30,7 @@ def hsvae(
     observation: str = "as-is",
     gate_prior: tuple[float, float] = (4.0, 1.0),
     l0: float | None = None,
+    max_share: float | None = None,
     kl_weight: float = 1.0,
     gate_kl_weight: float = 1.0,
     form: str = "collapsed",
@@ -45,14 +46,16 @@ def hsvae(
     with :math:`K_j = \mathrm{KL}(\mathrm{Beta}(a_j,b_j)\,\|\,\mathrm{Beta}(a,b))` in the hierarchical form and the
     smaller :math:`B(\tfrac{b_j}{a_j+b_j}\,\|\,\tfrac{b}{a+b})` in the collapsed one. ``gate_prior`` is
     :math:`(a, b)`, the concentrations of being off and on; ``l0`` learns them and holds the mean number of active
-    units by a dial. ``spike_std`` gives the spike a width in hierarchical training. ``faithful`` trains as published:
-    a and b from softplus heads, a temperature of 0.5, no warm-up and a constant rate.
+    units by a dial, none serving more than ``max_share`` of the rows. ``spike_std`` gives the spike a width in
+    hierarchical training. ``faithful`` trains as published: a and b from softplus heads, a temperature of 0.5, no
+    warm-up and a constant rate.
     """
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
     body = encoder_for(seen, hidden_layer_sizes, encoder)
     off, on = gate_prior if l0 is None else (max(n_latent / l0 - 1, 1.0), 1.0)
-    relaxation = BinaryConcrete(0.5 if faithful else 1.0, "straight-through")
+    relaxation = BinaryConcrete(0.5, "straight-through") if faithful else INDEPENDENT_UNITS.gate()
+    dial = INDEPENDENT_UNITS.dial(l0, n_latent, n_steps, max_share)
     heads = "softplus" if faithful else "rate"
     return LatentModel(
         observation=observed,
@@ -60,7 +63,7 @@ def hsvae(
         latent=BetaSpikeSlabLatent(body.n_out, n_latent, relaxation, form, heads, spike_std),
         prior=BetaSpikeSlabPrior(n_latent, off, on, learned=l0 is not None),
         decoder=Decoder(n_latent, list(hidden_layer_sizes)[::-1], likelihood_for(seen, likelihood)),
-        objective=Objective([Reconstruction(), KL(kl_weight, gate_kl_weight), *dial_for(l0, n_latent, n_steps)]),
+        objective=Objective([Reconstruction(), KL(kl_weight, gate_kl_weight), *dial]),
         inference=Amortised(),
-        schedules={} if faithful else {"kl_weight": warm_up(n_steps), "learning_rate": rate_decay(n_steps)},
+        schedules={} if faithful else INDEPENDENT_UNITS.schedules(n_steps),
     )

@@ -10,19 +10,19 @@ from fewhot.core.records import DataSpec
 from fewhot.core.registry import MODELS
 from fewhot.core.schedules import Linear, Piecewise, Schedule
 from fewhot.inference import Amortised
-from fewhot.latents import BinaryConcrete, SharpSigmoid, SpikeSlabLatent
+from fewhot.latents import SharpSigmoid, SpikeSlabLatent
 from fewhot.latents.relaxations import Relaxation
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models.decoder import Decoder
-from fewhot.models.defaults import encoder_for, features_for, likelihood_for, observation_for, rate_decay
-from fewhot.models.gating import FREEZE_SHARE, dial_for, warm_up
+from fewhot.models.defaults import encoder_for, features_for, likelihood_for, observation_for
+from fewhot.models.gating import INDEPENDENT_UNITS, JOINT_UNITS
 from fewhot.models.latent_model import LatentModel
 from fewhot.objectives import KL, Objective, PseudoInputKL, Reconstruction, Term
 from fewhot.priors import JointSpikeSlabPrior, Prior, PseudoInputPrior, SpikeSlabPrior
 
 RAMP_SHARE = 1 / 3
 """How long the slabs take to come in after spike pre-training, as a share of its length."""
-LONGEST_PRETRAINING = FREEZE_SHARE / (1 + RAMP_SHARE)
+LONGEST_PRETRAINING = INDEPENDENT_UNITS.freeze / (1 + RAMP_SHARE)
 
 
 @MODELS.register("vsc")
@@ -36,6 +36,7 @@ def vsc(
     observation: str = "as-is",
     alpha: float | None = None,
     l0: float | None = None,
+    max_share: float | None = None,
     joint: bool = False,
     n_pseudo_inputs: int = 0,
     bound: str = "corrected",
@@ -52,9 +53,10 @@ def vsc(
 
     with :math:`G_j` the divergence of unit j's slab and :math:`B` that of its gate. ``alpha`` fixes every
     :math:`\rho_j` and a standard slab; ``l0`` learns the prior's rates and slabs and holds the mean number of active
-    units by a dial. ``joint`` learns which units go together, too. With ``n_pseudo_inputs`` the prior is the mixture of
-    `PseudoInputPrior`, ``alpha`` its aggregate rate, and the divergence that of `PseudoInputKL`. ``pretrain_spikes`` is
-    the share of the steps in which only gates carry information.
+    units by a dial, none serving more than ``max_share`` of the rows. ``joint`` learns which units go together, too.
+    With ``n_pseudo_inputs`` the prior is the mixture of `PseudoInputPrior`, ``alpha`` its aggregate rate, and the
+    divergence that of `PseudoInputKL`. ``pretrain_spikes`` is the share of the steps in which only gates carry
+    information.
     ``faithful`` trains as published: :math:`\log\gamma = -\mathrm{ReLU}(-v)`, a soft sharp sigmoid from 50 to 200
     and no warm-up; after spike pre-training the rate drops to a tenth.
     """
@@ -62,7 +64,8 @@ def vsc(
     seen = observed.spec(spec)
     body = encoder_for(seen, hidden_layer_sizes, encoder)
     rate = min(alpha, 1.0) if alpha is not None else min((l0 or 1) / n_latent, 0.5)
-    relaxation: Relaxation = SharpSigmoid(50.0, "soft") if faithful else BinaryConcrete(1.0, "straight-through")
+    policy = JOINT_UNITS if joint else INDEPENDENT_UNITS
+    relaxation: Relaxation = SharpSigmoid(50.0, "soft") if faithful else policy.gate()
     prior: Prior
     kl: Term = KL()
     if n_pseudo_inputs:
@@ -79,7 +82,7 @@ def vsc(
         latent=SpikeSlabLatent(body.n_out, n_latent, relaxation, gate_head="relu" if faithful else "logit"),
         prior=prior,
         decoder=Decoder(n_latent, list(hidden_layer_sizes)[::-1], likelihood_for(seen, likelihood)),
-        objective=Objective([Reconstruction(), kl, *dial_for(l0, n_latent, n_steps, 4.0 if joint else 6.0)]),
+        objective=Objective([Reconstruction(), kl, *policy.dial(l0, n_latent, n_steps, max_share)]),
         inference=Amortised(),
         schedules=_schedules(n_steps, pretrain_spikes, faithful),
     )
@@ -92,4 +95,4 @@ def _schedules(n_steps: int, pretrain_spikes: float, faithful: bool) -> Mapping[
     if faithful:
         drop = {"learning_rate": Piecewise([1.0, 0.1], [slabs.settled_at])} if pretrain_spikes else {}
         return {"sharpness": Linear(50.0, 200.0, n_steps), **spikes_first, **drop}
-    return {"kl_weight": warm_up(n_steps), "learning_rate": rate_decay(n_steps), **spikes_first}
+    return {**INDEPENDENT_UNITS.schedules(n_steps), **spikes_first}
