@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fewhot.cli.config import FILE, FitConfig, read_config, resolved, write_config
 from fewhot.cli.console import note
@@ -11,6 +11,9 @@ from fewhot.cli.exits import INTERRUPTED
 from fewhot.cli.rows import Source, n_columns, source_of
 from fewhot.cli.runs import DATA, Judgement, RunRows, finish, read_rows
 from fewhot.core.errors import InvalidParameterError, RunFolderError
+
+if TYPE_CHECKING:
+    from fewhot.data import Loaded
 
 FEW_ROWS = 20
 
@@ -74,6 +77,7 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
     estimator = config.estimator(verbose=0 if quiet else 1, callbacks=[run, opening])
     try:
         estimator.fit(rows.train.X)
+        _keep_names(estimator, rows.train, folder)
         if not quiet:
             if estimator.n_iter_ < opening.planned:
                 note(f"Stopped at step {estimator.n_iter_:,}: the bound of held-out rows no longer rose.")
@@ -84,6 +88,17 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
 
         note(f"To go on: fewhot fit --resume {folder}")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _keep_names(estimator: Any, train: Loaded, folder: Path) -> None:
+    """Let the saved model know its columns by name, as one fitted on a frame does; sparse rows have no names there."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    if train.feature_names is None or sp.issparse(train.X):
+        return
+    estimator.feature_names_in_ = np.asarray(train.feature_names, dtype=object)
+    estimator.save(folder)
 
 
 def _announce(rows: RunRows, device: str, resumed: Path | None) -> None:

@@ -82,9 +82,9 @@ def read_rows(folder: Path, data_dir: Path | str | None = None) -> RunRows:
     return RunRows(train=train, train_source=source, test=test, test_source=test_source)
 
 
-def in_order_of(folder: Path, rows: Loaded) -> Loaded:
+def in_order_of(folder: Path, estimator: Any, rows: Loaded) -> Loaded:
     """Return rows with their columns as the run knew them, told by name where both have names."""
-    known = read_json(folder / DATA).get("feature_names") if (folder / DATA).exists() else None
+    known = _columns_of(folder, estimator)
     if not known or not rows.feature_names or list(known) == rows.feature_names:
         return rows
     missing = [name for name in known if name not in rows.feature_names]
@@ -100,6 +100,13 @@ def in_order_of(folder: Path, rows: Loaded) -> Loaded:
         )
     columns = [rows.feature_names.index(name) for name in known]
     return replace(rows, X=rows.X[:, columns], feature_names=list(known))
+
+
+def _columns_of(folder: Path, estimator: Any) -> list[str] | None:
+    """Return the names that the model knows; else those of the rows in data.json, as for a fit on sparse rows."""
+    if hasattr(estimator, "feature_names_in_"):
+        return estimator.feature_names_in_.tolist()
+    return read_json(folder / DATA).get("feature_names") if (folder / DATA).exists() else None
 
 
 def read_json(path: Path) -> dict[str, Any]:
