@@ -84,6 +84,8 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
             note("Measuring, and drawing the report.")
         return finish(folder, estimator, rows)
     except KeyboardInterrupt:
+        if not (folder / FILE).exists():
+            raise
         import typer
 
         note(f"To go on: fewhot fit --resume {folder}")
