@@ -81,7 +81,8 @@ def test_a_finished_run_is_completed_without_fitting_again(own_run: Path) -> Non
     weights = (own_run / "model.safetensors").read_bytes()
     for name in ("metrics.json", "report.html", "codes.npz"):
         (own_run / name).unlink()
-    done("fit", "--resume", own_run, "--quiet")
+    told = done("fit", "--resume", own_run).stderr
+    assert told.startswith(f"The fit in {own_run} is finished; no step is left to do.\nMeasuring")
     assert all((own_run / name).exists() for name in ("metrics.json", "report.html", "codes.npz"))
     assert (own_run / "model.safetensors").read_bytes() == weights
 

@@ -9,7 +9,7 @@ from fewhot.cli.config import FILE, FitConfig, read_config, resolved, write_conf
 from fewhot.cli.console import note
 from fewhot.cli.exits import INTERRUPTED
 from fewhot.cli.rows import Source, n_columns, source_of
-from fewhot.cli.runs import DATA, Judgement, RunRows, finish, read_rows
+from fewhot.cli.runs import DATA, Judgement, RunRows, finish, is_finished, read_rows
 from fewhot.core.errors import InvalidParameterError, RunFolderError
 
 if TYPE_CHECKING:
@@ -107,6 +107,9 @@ def _announce(rows: RunRows, device: str, resumed: Path | None) -> None:
     """Say what is fitted where, from which step a resumed run goes on, and what to expect of very few rows."""
     from fewhot.core.devices import resolve_device
 
+    if resumed is not None and is_finished(resumed):
+        note(f"The fit in {resumed} is finished; no step is left to do.")
+        return
     n_rows = len(rows.train)
     note(f"Fitting {n_rows:,} rows of {n_columns(rows.train):,} columns on {resolve_device(device)}.")
     if resumed is not None:

@@ -65,11 +65,16 @@ def load_run(folder: Path, device: str) -> Any:
     from fewhot.cli.config import FILE
     from fewhot.estimators import load
 
-    if (folder / FILE).is_file() and not (folder / "config.json").exists():
+    if (folder / FILE).is_file() and not is_finished(folder):
         raise RunFolderError(
             f"{folder} holds a fit that is not finished; finish it first: fewhot fit --resume {folder}."
         )
     return load(folder, device=device)
+
+
+def is_finished(folder: Path) -> bool:
+    """Say whether the model of a run has been saved, which is the last that a fit does."""
+    return (folder / "config.json").exists()
 
 
 def read_rows(folder: Path, data_dir: Path | str | None = None) -> RunRows:
