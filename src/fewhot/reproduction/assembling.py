@@ -32,7 +32,7 @@ def assemble(
     data_dir: Path | None = None,
     commit: str | None = None,
 ) -> dict[str, Verdict]:
-    """Write ``result.json`` and figures of entries from the cells on disk, then the table over all entries.
+    """Write ``result.json`` and figures of entries from the cells on disk; at full size, the table of entries too.
 
     A result that decides nothing never replaces one that does, or one of more cells. Needs matplotlib, and the data
     for its digests.
