@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import fewhot as fh
+from fewhot.cli.runs import read_rows
 from fewhot.core.errors import InvalidInputError
 from fewhot.data import load_dataset, read_file
 
@@ -77,6 +78,17 @@ def test_columns_are_told_by_the_names_that_model_or_data_know(named: Path, tmp_
     turned = _table(tmp_path / "cab.csv", "c,a,b", [2, 0, 1])
     expected = sp.load_npz(run / "codes.npz").toarray()
     np.testing.assert_allclose(_codes(run, turned, tmp_path), expected, rtol=1e-6)
+
+
+def test_columns_of_rows_to_judge_by_are_told_by_name_too(named: Path, tmp_path: Path) -> None:
+    turned = _table(tmp_path / "cab.csv", "c,a,b", [2, 0, 1])
+    words = ["--l0", "2", "--quiet", "--out", tmp_path / "run", "--json"]
+    told = parsed(done("fit", named / "abc.csv", "--test", turned, *SMALL, *words))
+    bound = next(number["value"] for number in told["numbers"] if number["name"] == "bound")
+    X = read_file(named / "abc.csv").X
+    assert bound == pytest.approx(fh.load(named / "run", device="cpu").score(pd.DataFrame(X, columns=["a", "b", "c"])))
+    rows = read_rows(tmp_path / "run").judged
+    np.testing.assert_array_equal(rows.X, X)
 
 
 def test_python_knows_the_names_of_the_columns_too(named: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from fewhot.cli.config import FILE, FitConfig, read_config, resolved, write_conf
 from fewhot.cli.console import note
 from fewhot.cli.exits import INTERRUPTED
 from fewhot.cli.rows import Source, n_columns, source_of
-from fewhot.cli.runs import DATA, Judgement, RunRows, finish, is_finished, read_rows
+from fewhot.cli.runs import DATA, Judgement, RunRows, finish, in_order, is_finished, read_rows
 from fewhot.core.errors import InvalidParameterError, RunFolderError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def rows_for(config: FitConfig) -> RunRows:
     other = _test_source(config, source, train.split)
     if other is None:
         return RunRows(train=train, train_source=source)
-    test = other.open()
+    test = in_order(other.open(), train.feature_names, train.name)
     if not len(test):
         raise InvalidParameterError(
             f"The split {other.split!r} of {other.data} has no rows: the table is too small to be split; leave out "
