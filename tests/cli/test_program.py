@@ -69,6 +69,22 @@ def test_debug_shows_where_an_error_comes_from() -> None:
         assert type(result.exception).__name__ == "InvalidParameterError"
 
 
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("fewhot.cli.runs.load_run", "fewhot: Interrupted.\n"),
+        ("typer.core.TyperGroup.make_context", "fewhot: Interrupted before it began; nothing was written.\n"),
+    ],
+)
+def test_an_interrupted_command_says_so(where: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, interrupt)
+    result = invoke("sample", "runs/x")
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", said)
+
+
 def test_a_process_ends_with_the_code_and_one_line() -> None:
     command = [sys.executable, "-m", "fewhot.cli", "data", "get", "digit"]
     finished = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from .commands import SMALL, done, refused
+from fewhot import RunFolder
+
+from .commands import SMALL, done, invoke, refused
 
 ENOUGH = ["--max-steps", "700"]
 
@@ -49,11 +51,38 @@ def test_an_interrupted_fit_ends_like_one_that_was_left_alone(tmp_path: Path) ->
         assert (tmp_path / "stopped" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
 
 
+def _interrupt(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("where", ["fewhot.cli.config.model_named", "fewhot.cli.fitting.rows_for", "fewhot.VSC.fit"])
+def test_a_fit_that_is_stopped_before_it_began_leaves_nothing(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(where, _interrupt)
+    result = invoke("fit", "digits", *SMALL, "--out", tmp_path / "run")
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr == "Interrupted before the fit began; nothing was written.\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_fit_that_is_stopped_as_its_folder_is_made_can_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make = RunFolder._make_and_lock
+    monkeypatch.setattr(RunFolder, "_make_and_lock", lambda *args: (make(*args), signal.raise_signal(signal.SIGINT)))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    result = invoke("fit", "digits", *SMALL, "--quiet", "--out", tmp_path / "run")
+    signal.signal(signal.SIGINT, before)
+    assert (result.exit_code, result.stderr) == (130, f"To go on: fewhot fit --resume {tmp_path / 'run'}\n")
+    monkeypatch.undo()
+    done("fit", "--resume", tmp_path / "run", "--quiet")
+
+
 def test_a_finished_run_is_completed_without_fitting_again(own_run: Path) -> None:
     weights = (own_run / "model.safetensors").read_bytes()
     for name in ("metrics.json", "report.html", "codes.npz"):
         (own_run / name).unlink()
-    done("fit", "--resume", own_run, "--quiet")
+    told = done("fit", "--resume", own_run).stderr
+    assert told.startswith(f"The fit in {own_run} is finished; no step is left to do.\nMeasuring")
     assert all((own_run / name).exists() for name in ("metrics.json", "report.html", "codes.npz"))
     assert (own_run / "model.safetensors").read_bytes() == weights
 

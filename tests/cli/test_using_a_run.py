@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
 import fewhot as fh
+from fewhot.cli.runs import read_rows
+from fewhot.core.errors import InvalidInputError
 from fewhot.data import load_dataset, read_file
 
 from .commands import SMALL, done, parsed, refused
@@ -39,30 +43,77 @@ def _table(path: Path, names: str, columns: list[int]) -> Path:
     return path
 
 
-def test_columns_are_told_by_their_names(tmp_path: Path) -> None:
-    table = _table(tmp_path / "abc.csv", "a,b,c", [0, 1, 2])
-    run = tmp_path / "run"
-    done(
-        "fit",
-        table,
-        "--l0",
-        "2",
-        "--n-components",
-        "4",
-        "--max-steps",
-        "20",
-        "--device",
-        "cpu",
-        "--out",
-        run,
-        "--quiet",
-    )
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a table of named columns, and a run on it; look, do not change."""
+    folder = tmp_path_factory.mktemp("named")
+    _table(folder / "abc.csv", "a,b,c", [0, 1, 2])
+    done("fit", folder / "abc.csv", *SMALL, "--l0", "2", "--quiet", "--out", folder / "run")
+    return folder
+
+
+def _codes(run: Path, table: Path, folder: Path) -> np.ndarray:
+    target = folder / f"{table.stem}.npz"
+    done("encode", run, table, "--device", "cpu", "--out", target)
+    return sp.load_npz(target).toarray()
+
+
+def test_columns_are_told_by_their_names(named: Path, tmp_path: Path) -> None:
     turned = _table(tmp_path / "cab.csv", "c,a,b", [2, 0, 1])
-    for given, name in ((table, "first.npy"), (turned, "second.npy")):
-        done("encode", run, given, "--device", "cpu", "--out", tmp_path / name)
-    np.testing.assert_array_equal(np.load(tmp_path / "first.npy"), np.load(tmp_path / "second.npy"))
+    codes = [_codes(named / "run", table, tmp_path) for table in (named / "abc.csv", turned)]
+    np.testing.assert_array_equal(*codes)
     other = _table(tmp_path / "abd.csv", "a,b,d", [0, 1, 2])
-    assert "lacks the column 'c'" in refused("encode", run, other, "--out", tmp_path / "third.npy")
+    assert "lacks the column 'c'" in refused("encode", named / "run", other, "--out", tmp_path / "third.npy")
+
+
+@pytest.mark.parametrize("known_to", ["model", "data"])
+def test_columns_are_told_by_the_names_that_model_or_data_know(named: Path, tmp_path: Path, known_to: str) -> None:
+    run = Path(shutil.copytree(named / "run", tmp_path / "run"))
+    if known_to == "model":
+        (run / "data.json").unlink()
+    else:
+        config = json.loads((run / "config.json").read_text())
+        config["fitted"]["feature_names_in"] = None
+        (run / "config.json").write_text(json.dumps(config))
+    turned = _table(tmp_path / "cab.csv", "c,a,b", [2, 0, 1])
+    expected = sp.load_npz(run / "codes.npz").toarray()
+    np.testing.assert_allclose(_codes(run, turned, tmp_path), expected, rtol=1e-6)
+
+
+def test_columns_of_rows_to_judge_by_are_told_by_name_too(named: Path, tmp_path: Path) -> None:
+    turned = _table(tmp_path / "cab.csv", "c,a,b", [2, 0, 1])
+    words = ["--l0", "2", "--quiet", "--out", tmp_path / "run", "--json"]
+    told = parsed(done("fit", named / "abc.csv", "--test", turned, *SMALL, *words))
+    bound = next(number["value"] for number in told["numbers"] if number["name"] == "bound")
+    X = read_file(named / "abc.csv").X
+    assert bound == pytest.approx(fh.load(named / "run", device="cpu").score(pd.DataFrame(X, columns=["a", "b", "c"])))
+    rows = read_rows(tmp_path / "run").judged
+    np.testing.assert_array_equal(rows.X, X)
+
+
+def test_python_knows_the_names_of_the_columns_too(named: Path, tmp_path: Path) -> None:
+    frame = pd.read_csv(named / "abc.csv", dtype=np.float32)
+    estimator = fh.load(named / "run", device="cpu")
+    assert list(estimator.feature_names_in_) == ["a", "b", "c"]
+    codes = _codes(named / "run", named / "abc.csv", tmp_path)
+    np.testing.assert_array_equal(estimator.transform(frame).toarray(), codes)
+    with pytest.raises(InvalidInputError, match="feature names must be in the same order"):
+        estimator.transform(frame[["c", "a", "b"]])
+
+
+def test_rows_without_names_leave_none(fitted: Path, tmp_path: Path) -> None:
+    _table(tmp_path / "bare.csv", "1,2,3", [0, 1, 2])
+    np.save(tmp_path / "bare.npy", np.random.default_rng(0).random((60, 3)))
+    for name in ("bare.csv", "bare.npy"):
+        done("fit", tmp_path / name, *SMALL, "--l0", "2", "--quiet", "--out", tmp_path / f"{name}-run")
+        assert not hasattr(fh.load(tmp_path / f"{name}-run"), "feature_names_in_")
+    assert not hasattr(fh.load(fitted), "feature_names_in_")
+
+
+@pytest.mark.parametrize("command", ["evaluate", "report"])
+def test_no_command_warns_that_rows_have_lost_their_names(named: Path, tmp_path: Path, command: str) -> None:
+    words = {"evaluate": [named / "abc.csv"], "report": ["--out", tmp_path / "page.html"]}
+    assert "feature names" not in done(command, named / "run", *words[command]).stderr
 
 
 def test_a_ceiling_on_active_units_holds(fitted: Path, tmp_path: Path) -> None:

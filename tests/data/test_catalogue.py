@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from fewhot.core.errors import DataError, DuplicateNameError, InvalidParameterEr
 from fewhot.data import (
     SPLITS,
     DataFile,
+    Loaded,
     cache_folder,
     dataset_names,
     describe,
@@ -97,6 +99,7 @@ def test_a_name_that_is_taken_is_refused() -> None:
         ),
         ({"files": [DataFile(name="a", sha256="abc")]}, "The SHA-256 of a is 'abc'; give 64 hexadecimal digits"),
         ({"addresses": ["ftp://x"]}, "must begin with http:// or https://"),
+        ({"feature_names": ["a", "b"]}, "feature_names has 2 names for 1 columns; give one name a column"),
     ],
 )
 def test_a_registration_is_checked(wrong: dict, words: str) -> None:
@@ -307,6 +310,38 @@ def test_sparse_datasets_stay_sparse() -> None:
         forget_dataset("sparse")
     assert isinstance(loaded.X, sp.csr_array)
     assert loaded.X.dtype == np.float32
+
+
+WORDS = {"train": ["iris", "rose", "tulip", "iris"], "test": ["rose", "tulip"], "all": ["rose", "iris"]}
+
+
+def _flowers(parts: Sequence[str], split: str, **names: Any) -> Loaded:
+    shapes = {part: (len(WORDS[part]), 3) for part in parts}
+    about: Any = {"title": "x", "licence": "x", "shapes": shapes, **names}
+    register_dataset("flowers", lambda part, files: (np.ones((len(WORDS[part]), 3)), WORDS[part]), **about)
+    try:
+        return load_dataset("flowers", split=split)
+    finally:
+        forget_dataset("flowers")
+
+
+def test_names_of_columns_and_words_of_labels_are_kept() -> None:
+    flowers = _flowers(["all"], "all", feature_names=["a", "b", "c"])
+    assert flowers.feature_names == ["a", "b", "c"]
+    assert (flowers.y.tolist(), flowers.label_names) == ([1, 0], ["iris", "rose"])
+
+
+def test_a_word_has_the_same_number_in_every_part() -> None:
+    known = ["tulip", "rose", "iris"]
+    for split, y in (("train", [2, 1, 0, 2]), ("test", [1, 0]), ("all", [2, 1, 0, 2, 1, 0])):
+        flowers = _flowers(["train", "test"], split, label_names=known)
+        assert (flowers.y.tolist(), flowers.label_names) == (y, known)
+
+
+@pytest.mark.parametrize("names", [{}, {"label_names": ["iris", "rose"]}])
+def test_a_word_that_other_parts_might_number_otherwise_is_refused(names: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match=r"the label '\w+', which is not in label_names"):
+        _flowers(["train", "test"], "test", **names)
 
 
 @pytest.mark.parametrize(

@@ -108,5 +108,6 @@ def test_the_published_set_is_described_without_its_file() -> None:
 def test_the_published_archive_is_read() -> None:
     train, test = (load_dataset("uci_har", split=split, download=False) for split in ("train", "test"))
     assert np.bincount(train.y).tolist() == [1226, 1073, 986, 1286, 1374, 1407]
+    assert train.label_names == ["walking", "walking upstairs", "walking downstairs", "sitting", "standing", "laying"]
     assert np.bincount(test.y).tolist() == [496, 471, 420, 491, 532, 537]
     assert np.abs(train.X).max() <= 1

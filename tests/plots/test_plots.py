@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import types
 from collections.abc import Callable
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -275,9 +276,17 @@ def test_a_unit_that_no_row_uses_shows_nothing() -> None:
     assert (dead.share, len(dead.rows)) == (0.0, 0)
     assert not dead.change.any()
     assert np.isnan(dead.observed).all()
-    axes = draw(plots.units(IDENTITY, ROWS, [2], feature_names=["a", "b", "c", "d"])).axes[0]
-    assert np.isnan(axes.lines[0].get_xdata()).all()
     assert not usual_values(ROWS, [2]).any()
+
+
+@pytest.mark.parametrize("units", [[2], [2, 0], [0, 2]])
+@pytest.mark.parametrize("look", [{"image_shape": (2, 2)}, {"feature_names": ["a", "b", "c", "d"]}, {}])
+def test_units_says_of_a_dead_unit_that_it_is_never_on(units: list[int], look: dict[str, Any]) -> None:
+    figure = draw(plots.units(IDENTITY, ROWS, units, **look))
+    said = [text.get_text() for axes in figure.axes for text in axes.texts]
+    assert said.count("This unit is never on in these rows.") == 1
+    drawn = [axes for axes in figure.axes if axes.images or axes.patches]
+    assert bool(drawn) == (0 in units)
 
 
 def test_codes_of_other_rows_are_refused() -> None:

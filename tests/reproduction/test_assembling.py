@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,15 @@ def test_a_result_says_how_it_was_made(result):
     assert result["hardware"]
     assert set(result["versions"]) >= {"fewhot", "torch", "python"}
     assert result["cells"] == {"total": 9, "done": 9, "failed": []}
+
+
+def test_the_command_names_the_folder_of_data_that_was_given(bench: Bench, places, tmp_path, monkeypatch):
+    bench.add("a", range(1))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my data").mkdir()
+    run(["a"], **places, data_dir=Path("my data"), progress=silent)
+    result = json.loads((places["out"] / "a" / "result.json").read_text())
+    assert result["command"] == "fewhot reproduce a --data-dir 'my data'"
 
 
 def test_a_result_holds_the_rule_and_its_checks(result):

@@ -10,5 +10,5 @@ def main() -> None:
 
         run()
     except KeyboardInterrupt:  # before a command had begun
-        sys.stderr.write("fewhot: interrupted before it began; nothing was written.\n")
+        sys.stderr.write("fewhot: Interrupted before it began; nothing was written.\n")
         sys.exit(130)

@@ -40,6 +40,8 @@ def root(
     debug: Annotated[bool, typer.Option(DEBUG, help="Show the whole traceback of an error; at any place.")] = False,
 ) -> None:
     """Few-hot codes: sparse representations, learned and explained. Begin with [bold]fewhot demo[/bold]."""
+    # Commands put columns in order by name before a model sees them, as plain arrays.
+    warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
     if version:
         typer.echo(f"fewhot {__version__}")
         raise typer.Exit

@@ -49,7 +49,7 @@ def encode(
     estimator = load_run(run, device)
     changes = {"refine_steps": refine_steps, "max_active": max_active}
     _change(estimator, {name: value for name, value in changes.items() if value is not None})
-    rows = in_order_of(run, source_of(data, split, label, data_dir).open())
+    rows = in_order_of(run, estimator, source_of(data, split, label, data_dir).open())
     codes = estimator.transform(rows.X) if what == "values" else getattr(estimator.codes(rows.X), what)
     if codes is None:
         raise InvalidParameterError(f"{type(estimator).__name__} has no gates and so no {what}; ask for values.")

@@ -84,7 +84,7 @@ def _measure(folder: Path, estimator: Any, rows: Loaded, data_dir: Path | None, 
     from fewhot.cli.runs import in_order_of
     from fewhot.metrics import alarms, summarise
 
-    rows = in_order_of(folder, rows)
+    rows = in_order_of(folder, estimator, rows)
     if n_columns(rows) != estimator.n_features_in_:
         raise InvalidInputError(
             f"{rows.name} has {n_columns(rows)} columns and {folder} was fitted on {estimator.n_features_in_}; give "

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from typer.core import TyperGroup
@@ -70,15 +71,32 @@ class OneLineErrors(TyperGroup):
         words = [word for word in given if word != DEBUG]
         try:
             code = super().main(words, prog_name, complete_var, False, windows_expand_args, **extra)
-        except KeyboardInterrupt:
-            sys.stderr.write("fewhot: Interrupted.\n")
-            code = INTERRUPTED
         except Exception as error:
             if debug:
                 raise
             sentence, code = verdict_on(error)
             sys.stderr.write(f"fewhot: {sentence}\n")
         sys.exit(code if isinstance(code, int) else DONE)
+
+    def make_context(self, *given: Any, **extra: Any) -> Any:
+        """Read the command line."""
+        with _interrupt_said("Interrupted before it began; nothing was written."):
+            return super().make_context(*given, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was named."""
+        with _interrupt_said("Interrupted."):
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _interrupt_said(sentence: str) -> Generator[None, None, None]:
+    """Say that Ctrl-C was heard, for typer turns it into the code 130 without a word."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.stderr.write(f"fewhot: {sentence}\n")
+        raise
 
 
 def verdict_on(error: Exception) -> tuple[str, int]:

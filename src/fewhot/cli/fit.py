@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fewhot.cli.console import say, say_json
+from fewhot.cli.console import note, say, say_json
+from fewhot.cli.exits import INTERRUPTED
 from fewhot.cli.options import DataDir, Json, Label, Quiet, Split
 
 EXAMPLE = """\
@@ -90,9 +91,6 @@ def fit(
     json: Json = False,
 ) -> None:
     """Fit a model to DATA and write weights, codes, numbers and a report to a folder."""
-    from fewhot.cli.config import assignments
-    from fewhot.cli.fitting import run_fit
-
     flags: dict[str, Any] = {
         "data": data,
         "out": out,
@@ -118,10 +116,24 @@ def fit(
         "data_dir": None if data_dir is None else str(data_dir),
     }
     given = {name: value for name, value in flags.items() if value is not None}
-    values, texts = assignments(set_ or [])
-    settings, folder = _settle({**given, **values}, texts, config, resume)
-    judgement = run_fit(settings, folder, resume=resume is not None, quiet=quiet)
+    try:
+        judgement, folder = _fitted(given, set_ or [], config, resume, quiet=quiet)
+    except KeyboardInterrupt:  # one that comes later leaves a folder to go on with
+        note("Interrupted before the fit began; nothing was written.")
+        raise typer.Exit(INTERRUPTED) from None
     _tell(judgement, folder, json=json)
+
+
+def _fitted(
+    given: dict[str, Any], set_: list[str], config: Path | None, resume: Path | None, *, quiet: bool
+) -> tuple[Any, Path]:
+    """Return what is to be told of the fit, and its folder."""
+    from fewhot.cli.config import assignments
+    from fewhot.cli.fitting import run_fit
+
+    values, texts = assignments(set_)
+    settings, folder = _settle({**given, **values}, texts, config, resume)
+    return run_fit(settings, folder, resume=resume is not None, quiet=quiet), folder
 
 
 def _settle(given: dict[str, Any], texts: dict[str, str], config: Path | None, resume: Path | None) -> tuple[Any, Path]:

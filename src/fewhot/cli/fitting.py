@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fewhot.cli.config import FILE, FitConfig, read_config, resolved, write_config
 from fewhot.cli.console import note
 from fewhot.cli.exits import INTERRUPTED
 from fewhot.cli.rows import Source, n_columns, source_of
-from fewhot.cli.runs import DATA, Judgement, RunRows, finish, read_rows
+from fewhot.cli.runs import DATA, Judgement, RunRows, finish, in_order, is_finished, read_rows
 from fewhot.core.errors import InvalidParameterError, RunFolderError
+
+if TYPE_CHECKING:
+    from fewhot.data import Loaded
 
 FEW_ROWS = 20
 
@@ -49,7 +52,7 @@ def rows_for(config: FitConfig) -> RunRows:
     other = _test_source(config, source, train.split)
     if other is None:
         return RunRows(train=train, train_source=source)
-    test = other.open()
+    test = in_order(other.open(), train.feature_names, train.name)
     if not len(test):
         raise InvalidParameterError(
             f"The split {other.split!r} of {other.data} has no rows: the table is too small to be split; leave out "
@@ -74,22 +77,39 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
     estimator = config.estimator(verbose=0 if quiet else 1, callbacks=[run, opening])
     try:
         estimator.fit(rows.train.X)
+        _keep_names(estimator, rows.train, folder)
         if not quiet:
             if estimator.n_iter_ < opening.planned:
                 note(f"Stopped at step {estimator.n_iter_:,}: the bound of held-out rows no longer rose.")
             note("Measuring, and drawing the report.")
         return finish(folder, estimator, rows)
     except KeyboardInterrupt:
+        if not (folder / FILE).exists():
+            raise
         import typer
 
         note(f"To go on: fewhot fit --resume {folder}")
         raise typer.Exit(INTERRUPTED) from None
 
 
+def _keep_names(estimator: Any, train: Loaded, folder: Path) -> None:
+    """Let the saved model know its columns by name, as one fitted on a frame does; sparse rows have no names there."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    if train.feature_names is None or sp.issparse(train.X):
+        return
+    estimator.feature_names_in_ = np.asarray(train.feature_names, dtype=object)
+    estimator.save(folder)
+
+
 def _announce(rows: RunRows, device: str, resumed: Path | None) -> None:
     """Say what is fitted where, from which step a resumed run goes on, and what to expect of very few rows."""
     from fewhot.core.devices import resolve_device
 
+    if resumed is not None and is_finished(resumed):
+        note(f"The fit in {resumed} is finished; no step is left to do.")
+        return
     n_rows = len(rows.train)
     note(f"Fitting {n_rows:,} rows of {n_columns(rows.train):,} columns on {resolve_device(device)}.")
     if resumed is not None:

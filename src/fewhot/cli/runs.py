@@ -65,11 +65,16 @@ def load_run(folder: Path, device: str) -> Any:
     from fewhot.cli.config import FILE
     from fewhot.estimators import load
 
-    if (folder / FILE).is_file() and not (folder / "config.json").exists():
+    if (folder / FILE).is_file() and not is_finished(folder):
         raise RunFolderError(
             f"{folder} holds a fit that is not finished; finish it first: fewhot fit --resume {folder}."
         )
     return load(folder, device=device)
+
+
+def is_finished(folder: Path) -> bool:
+    """Say whether the model of a run has been saved, which is the last that a fit does."""
+    return (folder / "config.json").exists()
 
 
 def read_rows(folder: Path, data_dir: Path | str | None = None) -> RunRows:
@@ -79,27 +84,37 @@ def read_rows(folder: Path, data_dir: Path | str | None = None) -> RunRows:
     if record.get("test") is None:
         return RunRows(train=train, train_source=source)
     test_source, test = reopened(record["test"], data_dir)
+    test = in_order(test, train.feature_names, train.name)
     return RunRows(train=train, train_source=source, test=test, test_source=test_source)
 
 
-def in_order_of(folder: Path, rows: Loaded) -> Loaded:
+def in_order_of(folder: Path, estimator: Any, rows: Loaded) -> Loaded:
     """Return rows with their columns as the run knew them, told by name where both have names."""
-    known = read_json(folder / DATA).get("feature_names") if (folder / DATA).exists() else None
-    if not known or not rows.feature_names or list(known) == rows.feature_names:
+    return in_order(rows, _columns_of(folder, estimator), f"the fit in {folder}")
+
+
+def in_order(rows: Loaded, known: list[str] | None, fitted: str) -> Loaded:
+    """Return rows with the ``known`` columns in their order where both have names; ``fitted`` is who knows them."""
+    if not known or not rows.feature_names or known == rows.feature_names:
         return rows
-    missing = [name for name in known if name not in rows.feature_names]
-    if missing or len(known) != len(rows.feature_names):
-        extra = [name for name in rows.feature_names if name not in known]
-        if missing:
-            raise InvalidInputError(
-                f"{rows.name} lacks the column {missing[0]!r}; give the columns that {folder} was fitted on."
-            )
+    missing = next((name for name in known if name not in rows.feature_names), None)
+    if missing is not None:
+        raise InvalidInputError(f"{rows.name} lacks the column {missing!r}; give all columns of {fitted}.")
+    extra = next((name for name in rows.feature_names if name not in known), None)
+    if extra is not None:
         raise InvalidInputError(
-            f"{rows.name} has the column {extra[0]!r}, which {folder} was not fitted on; leave it out, or name it with "
+            f"{rows.name} has the column {extra!r}, which is not one of {fitted}; leave it out, or name it with "
             f"--label if it holds labels."
         )
     columns = [rows.feature_names.index(name) for name in known]
-    return replace(rows, X=rows.X[:, columns], feature_names=list(known))
+    return replace(rows, X=rows.X[:, columns], feature_names=known)
+
+
+def _columns_of(folder: Path, estimator: Any) -> list[str] | None:
+    """Return the names that the model knows; else those of the rows in data.json, as for a fit on sparse rows."""
+    if hasattr(estimator, "feature_names_in_"):
+        return estimator.feature_names_in_.tolist()
+    return read_json(folder / DATA).get("feature_names") if (folder / DATA).exists() else None
 
 
 def read_json(path: Path) -> dict[str, Any]:

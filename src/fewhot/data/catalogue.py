@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from fewhot.core.checks import one_of
 from fewhot.core.errors import DataError, DuplicateNameError, InvalidParameterError, UnknownNameError
 from fewhot.data.fetch import TIMEOUT, Progress, content_sha256, fetch
-from fewhot.data.files.table import as_float32, encode_labels
+from fewhot.data.files.table import Table, as_float32, encode_labels
 from fewhot.data.loaded import Loaded, content_digest
 from fewhot.data.splits import SPLITS, split_rows, validation_mask
 
@@ -98,6 +98,8 @@ class _Entry:
     folders: tuple[str, ...]
     page: str
     image_shape: tuple[int, ...] | None
+    feature_names: tuple[str, ...] | None
+    label_names: tuple[str, ...] | None
 
 
 _PARTS: tuple[tuple[str, ...], ...] = (("train", "test"), ("fit", "validation", "test"), ("all",))
@@ -116,6 +118,8 @@ def register_dataset(
     folders: Sequence[str] = (),
     page: str = "",
     image_shape: tuple[int, ...] | None = None,
+    feature_names: Sequence[str] | None = None,
+    label_names: Sequence[str] | None = None,
 ) -> None:
     """Add a dataset to the catalogue, so that its name works wherever a dataset's name does.
 
@@ -143,14 +147,21 @@ def register_dataset(
         The page to get files and folders from by hand, where they have no address.
     image_shape
         How a row folds into an image.
+    feature_names
+        The columns' names.
+    label_names
+        What label 0, 1, ... is called. Labels that ``read`` returns as words are numbered by their place here; None
+        numbers words in sorted order, where "all" is the only part.
 
     Examples
     --------
     >>> def read_steps(part, files):
-    ...     return np.tri(10, 4), np.arange(10) % 2
+    ...     return np.tri(10, 4), ["even", "odd"] * 5
     >>> register_dataset("steps", read_steps, title="Ten steps", licence="public domain", shapes={"all": (10, 4)})
     >>> load_dataset("steps", split="all").X.shape, describe("steps").shapes["test"]
     ((10, 4), (4, 4))
+    >>> load_dataset("steps").label_names
+    ['even', 'odd']
     >>> forget_dataset("steps")
 
     With files to fetch, ``read`` finds them by name:
@@ -178,6 +189,8 @@ def register_dataset(
         folders=tuple(folders),
         page=page,
         image_shape=image_shape,
+        feature_names=None if feature_names is None else tuple(feature_names),
+        label_names=None if label_names is None else tuple(label_names),
     )
     if _ENTRIES.get(name, entry) != entry:
         raise DuplicateNameError(f"The dataset name {name!r} is taken by {_ENTRIES[name].title}; choose another name.")
@@ -185,6 +198,11 @@ def register_dataset(
         raise InvalidParameterError(
             f"shapes has the parts {sorted(shapes)}; give 'train' and 'test', with published validation rows 'fit', "
             f"'validation' and 'test', or 'all' alone."
+        )
+    n_columns = next(iter(entry.shapes.values()))[1]
+    if entry.feature_names is not None and len(entry.feature_names) != n_columns:
+        raise InvalidParameterError(
+            f"feature_names has {len(entry.feature_names)} names for {n_columns} columns; give one name a column."
         )
     for file in entry.files:
         if len(file.sha256) != 64 or set(file.sha256) - set("0123456789abcdef"):
@@ -279,8 +297,9 @@ def load_dataset(
     parts = [part for part in entry.shapes if part in _parts_of(entry, split)]
     files = fetch_dataset(name, data_dir, download=download, progress=progress, timeout=timeout, parts=parts)
     read = [_read(name, entry, part, files) for part in parts]
-    X = read[0][0] if len(read) == 1 else _stacked([X for X, _ in read])
-    y = None if read[0][1] is None else np.concatenate([y for _, y in read])
+    X: Any = read[0].X if len(read) == 1 else _stacked([table.X for table in read])
+    labels: Any = [table.y for table in read]
+    y = None if labels[0] is None else np.concatenate(labels)
     rows = _rows_of(entry, split)
     if rows is not None:
         X, y = X[rows], None if y is None else y[rows]
@@ -290,9 +309,10 @@ def load_dataset(
         name=name,
         split=split,
         image_shape=entry.image_shape,
-        feature_names=None,
+        feature_names=read[0].feature_names,
         licence=entry.licence,
         digest=content_digest(X, y),
+        label_names=read[0].label_names,
     )
 
 
@@ -409,15 +429,33 @@ def _find_folder(name: str, folder: str, data_dir: str | Path | None) -> Path | 
     return next((place for place in places if place.is_dir()), None)
 
 
-def _read(name: str, entry: _Entry, part: str, files: Mapping[str, Path]) -> tuple[Any, Any]:
+def _read(name: str, entry: _Entry, part: str, files: Mapping[str, Path]) -> Table:
     matrix, labels = entry.read(part, files)
-    X: Any = as_float32(matrix, f"The part {part!r} of {name}")
+    feature_names = None if entry.feature_names is None else list(entry.feature_names)
+    X: Any = as_float32(matrix, f"The part {part!r} of {name}", feature_names)
     if X.shape != tuple(entry.shapes[part]):
         raise DataError(
             f"The part {part!r} of {name} has shape {X.shape} where {tuple(entry.shapes[part])} is published; correct "
             f"the shapes it was registered with, or its reader."
         )
-    return X, None if labels is None else encode_labels(labels, f"The part {part!r} of {name}", X.shape[0])[0]
+    if labels is None:
+        return Table(X=X, feature_names=feature_names)
+    y, words = encode_labels(labels, f"The part {part!r} of {name}", X.shape[0])
+    if words is not None and (entry.label_names is not None or len(entry.shapes) > 1):
+        y = _places(words, entry.label_names or (), name)[y]
+    label_names = words if entry.label_names is None else list(entry.label_names)
+    return Table(X=X, y=y, feature_names=feature_names, label_names=label_names)
+
+
+def _places(words: Sequence[str], label_names: Sequence[str], name: str) -> np.ndarray:
+    """Return the number of each word, the same in every part."""
+    unknown = next((word for word in words if word not in label_names), None)
+    if unknown is not None:
+        raise DataError(
+            f"{name} has the label {unknown!r}, which is not in label_names; register it with all its words there, so "
+            f"that they have the same numbers in every part."
+        )
+    return np.array([label_names.index(word) for word in words])
 
 
 def _parts_of(entry: _Entry, split: str) -> tuple[str, ...]:

@@ -69,4 +69,5 @@ register_dataset(
     shapes={"train": (7352, 561), "test": (2947, 561)},
     addresses=["https://archive.ics.uci.edu/static/public/240/"],
     files=[DataFile(name=ARCHIVE, sha256="c00b803081a5c797cd5e4b83700a9810b38d53d9d84e01917e090e1fdbc81031")],
+    label_names=["walking", "walking upstairs", "walking downstairs", "sitting", "standing", "laying"],
 )

@@ -52,7 +52,8 @@ def class_activation(estimator: Any, X: Any, y: Any) -> ClassActivation:
     X
         Rows, (n, p).
     y
-        A class a row, (n,): numbers or names, none of them missing.
+        A class a row, (n,): numbers or names, none of them missing. To see words instead of the numbers that
+        `fewhot.data.open_data` makes of them, give `fewhot.plots.class_activation` ``classes=t.label_names``.
 
     References
     ----------

@@ -35,7 +35,8 @@ def class_activation(
         What `fewhot.metrics.class_activation` returns, or any matrix of (classes, units) without negative entries,
         such as ``1 - gamma_class(...)``.
     classes
-        A name a class; those of the record when None.
+        A name a class, such as the ``label_names`` of what `fewhot.data.open_data` returns; None takes the labels of
+        the record.
     show
         Of a record, "p_active" for the mean probability of being on, or "size" for the mean absolute value.
     dark

@@ -55,6 +55,11 @@ class UnitEffect:
     rows: np.ndarray
     gated: bool
 
+    @property
+    def dead(self) -> bool:
+        """Whether no row uses it."""
+        return self.share == 0
+
 
 def unit_effects(
     estimator: Any,

@@ -94,14 +94,17 @@ def _as_pictures(effects: Sequence[UnitEffect], X: Any, shape: tuple[int, ...], 
     for line, effect in zip(grid, effects, strict=True):
         strip(line[0])
         line[0].text(1, 0.62, f"unit {effect.unit}", ha="right", fontsize=LARGE, fontweight="bold", color=colours.ink)
+        for axes in line[2:]:
+            strip(axes)
+        if effect.dead:
+            _say_dead(line[1], colours)
+            continue
         text = unit_words(effect).replace(" of rows, ", "\n").replace(" value", "")
         line[0].text(1, 0.54, text, ha="right", va="top", fontsize=SMALL - 0.5, color=colours.muted, linespacing=1.35)
         show_change(line[1], pictures(effect.change[None], shape)[0], reach, colours)
         rows = dense(X, effect.rows)
         low, high = grey_range(rows)
         drawn = pictures(rows, shape) if len(rows) else []
-        for axes in line[2:]:
-            strip(axes)
         for axes, picture in zip(line[2:], drawn, strict=False):
             show(axes, picture, low, high)
     grid[0][1].set_title("adds", fontsize=SMALL, color=colours.muted, pad=4)
@@ -122,13 +125,24 @@ def _as_columns(effects: Sequence[UnitEffect], columns: Columns, colours: Theme)
     for axes in grid[len(effects) :]:
         strip(axes)
     for axes, effect in zip(grid, effects, strict=False):
+        heading(axes, f"unit {effect.unit}", colours, outside=not columns.profile)
+        if effect.dead:
+            _say_dead(axes, colours)
+            continue
         draw = _profile if columns.profile else _list
         draw(axes, effect, columns, listed, colours)
-        heading(axes, f"unit {effect.unit}", colours, outside=not columns.profile)
         words = unit_words(effect).replace(" of rows", "").replace(" value", "")
         axes.set_title(words, loc="right", fontsize=SMALL - 0.5, color=colours.muted)
-    figure_legend(figure, grid[0], colours)
+    drawn = next((axes for axes, effect in zip(grid, effects, strict=False) if not effect.dead), None)
+    if drawn is not None:
+        figure_legend(figure, drawn, colours)
     return figure
+
+
+def _say_dead(axes: Axes, colours: Theme) -> None:
+    style = {"va": "center", "color": colours.muted, "fontsize": SMALL}
+    text = strip(axes).text(0, 0.5, "This unit is never on in these rows.", transform=axes.transAxes, **style)
+    text.set_in_layout(False)  # it may be wider than its panel
 
 
 def _list(axes: Axes, effect: UnitEffect, columns: Columns, listed: int, colours: Theme) -> None:

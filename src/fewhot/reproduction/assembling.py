@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ def assemble(
     data_dir: Path | None = None,
     commit: str | None = None,
 ) -> dict[str, Verdict]:
-    """Write ``result.json`` and figures of entries from the cells on disk, then the table over all entries.
+    """Write ``result.json`` and figures of entries from the cells on disk; at full size, the table of entries too.
 
     A result that decides nothing never replaces one that does, or one of more cells. Needs matplotlib, and the data
     for its digests.
@@ -94,7 +95,7 @@ def _assemble_one(
         "open_choices": list(entry.open_choices),
         "changes": list(entry.changes),
         "data": list(entry.data),
-        "command": f"fewhot reproduce {entry.id}{' --quick' if quick else ''}",
+        "command": _command(entry, data_dir, quick=quick),
         "commit": ", ".join(sorted(made)),
         "hardware": ", ".join(sorted({record["hardware"] for record in records})),
         "versions": _versions(records),
@@ -106,6 +107,12 @@ def _assemble_one(
     }
     write_json(folder / RESULT, result)
     return verdict
+
+
+def _command(entry: Entry, data_dir: Path | None, *, quick: bool) -> str:
+    """Return the line that makes the result again; data found without being told where need no word."""
+    told = [] if data_dir is None else ["--data-dir", str(data_dir)]
+    return shlex.join(["fewhot", "reproduce", entry.id, *(["--quick"] if quick else []), *told])
 
 
 def _holds_less(verdict: Verdict, progressed: Progressed, before: dict[str, Any]) -> bool:

@@ -90,12 +90,21 @@ class Trainer:
 
     def fit(self, train: Dataset, held_out: Dataset | None, fingerprint: dict[str, Any] | None = None) -> list[Record]:
         """Train until the steps are spent or a rule says stop; return the history."""
-        if self.run is not None:
-            state = self.run.open(fingerprint or {})
-            if state is not None:
-                self.load(state)
-                history.write(self.run.history, self.records)
-        with self._global_draws(), Interrupts() as interrupts:
+        with Interrupts() as interrupts:  # from here on, so that no interrupt leaves a folder half made
+            if self.run is not None:
+                self._open(self.run, fingerprint or {})
+            self._train(train, held_out, interrupts)
+        self.best.restore(self.model)
+        return self.records
+
+    def _open(self, run: RunFolder, fingerprint: dict[str, Any]) -> None:
+        state = run.open(fingerprint)
+        if state is not None:
+            self.load(state)
+            history.write(run.history, self.records)
+
+    def _train(self, train: Dataset, held_out: Dataset | None, interrupts: Interrupts) -> None:
+        with self._global_draws():
             self.model.train()
             try:
                 for callback in self.callbacks:
@@ -111,8 +120,6 @@ class Trainer:
                     self.run.close()
                 for callback in self.callbacks:
                     callback.on_end(self.records[-1] if self.records else None)
-        self.best.restore(self.model)
-        return self.records
 
     @contextmanager
     def _global_draws(self) -> Generator[None, None, None]:
