@@ -11,7 +11,7 @@ from fewhot.core.seeding import stream
 from fewhot.data import as_dataset
 from fewhot.features import StochasticBinarise
 from fewhot.models import vae, vsc
-from fewhot.models.gating import FREEZE_SHARE, WARM_UP_SHARE
+from fewhot.models.gating import JOINT_UNITS
 from tests.parts import FAMILIES, bank_of, batch_of, exact_pass, rows, small_model
 
 
@@ -60,7 +60,7 @@ def test_noise_of_the_observation_travels_with_the_latents() -> None:
 
 def test_knobs_are_the_schedules_at_the_step_as_tensors() -> None:
     model = vsc(DataSpec(n_columns=5, n_rows=6), n_latent=2, hidden_layer_sizes=(3,), l0=1, n_steps=100)
-    knobs = model.knobs(torch.tensor(50 * WARM_UP_SHARE))
+    knobs = model.knobs(torch.tensor(50 * JOINT_UNITS.warm_up))
     assert knobs.gates == "relaxed"
     assert knobs.values["kl_weight"].item() == pytest.approx(0.5)
     assert isinstance(knobs.values["kl_weight"], torch.Tensor)
@@ -72,7 +72,7 @@ def test_a_model_settles_with_the_last_of_its_schedules_and_controllers() -> Non
     model.schedules = {"kl_weight": Linear(0.0, 1.0, 30), "learning_rate": Linear(1.0, 0.0, 900), "x": Constant(1.0)}
     assert model.settled_at == 30
     dialled = vsc(DataSpec(n_columns=5, n_rows=6), n_latent=4, hidden_layer_sizes=(3,), l0=2, n_steps=1000)
-    assert dialled.settled_at == int(1000 * max(FREEZE_SHARE, WARM_UP_SHARE))
+    assert dialled.settled_at == int(1000 * JOINT_UNITS.freeze)
 
 
 def test_fitted_state_reaches_encoder_and_decoder() -> None:

@@ -11,9 +11,9 @@ from fewhot.core.records import DataSpec, Dense
 from fewhot.features import Identity, Log1p, Standardise
 from fewhot.latents import BinaryConcrete, SharpSigmoid
 from fewhot.likelihoods import BernoulliLikelihood, GaussianLikelihood
-from fewhot.models import encoder_for, likelihood_for, mat_vae, observation_for, vae, vsc
+from fewhot.models import encoder_for, hsvae, likelihood_for, mat_vae, observation_for, vae, vsc
 from fewhot.models.defaults import features_for
-from fewhot.models.gating import FREEZE_SHARE, dial_for
+from fewhot.models.gating import INDEPENDENT_UNITS, JOINT_UNITS, GatingPolicy
 from fewhot.models.vsc import LONGEST_PRETRAINING
 from fewhot.nn import RowsMLP, UserBody
 from fewhot.objectives import Dial
@@ -115,7 +115,7 @@ def test_alpha_fixes_the_prior_and_l0_learns_it_under_a_dial() -> None:
     assert asked.prior.learned
     assert asked.prior.rate == 0.25
     (dial,) = [term for term in asked.objective.terms if isinstance(term, Dial)]
-    assert (dial.l0, dial.freeze_at) == (2.0, int(100 * FREEZE_SHARE))
+    assert (dial.l0, dial.freeze_at) == (2.0, int(100 * INDEPENDENT_UNITS.freeze))
 
 
 @pytest.mark.parametrize("options", [{"l0": 3.0}, {"alpha": 1.0}, {"n_latent": 1}])
@@ -159,12 +159,18 @@ def test_posteriors_begin_no_wider_than_the_slab(prior: dict, start: float) -> N
 
 @pytest.mark.parametrize("n_latent", [8, 64, 512])
 @pytest.mark.parametrize("share", [0.01, 0.05, 0.2, 0.3, 0.31, 0.6, 1.0])
-@pytest.mark.parametrize("crowding", [4.0, 6.0])
-def test_the_cap_leaves_room_for_the_mean_and_is_a_share(n_latent: int, share: float, crowding: float) -> None:
-    (dial,) = dial_for(share * n_latent, n_latent, 1000, crowding)
-    cap = dial.cap
-    assert share <= cap <= 1
-    assert cap < 0.5 or share > 0.3
+@pytest.mark.parametrize("policy", [INDEPENDENT_UNITS, JOINT_UNITS])
+def test_the_cap_leaves_room_for_the_mean_and_is_a_share(n_latent: int, share: float, policy: GatingPolicy) -> None:
+    (dial,) = policy.dial(share * n_latent, n_latent, 1000)
+    assert share <= dial.cap <= 1
+    assert dial.cap < 0.5 or share > 0.3
+
+
+def test_a_largest_share_that_is_given_overrules_the_policy() -> None:
+    for model in (vsc, hsvae):
+        built = model(SPEC, n_latent=20, hidden_layer_sizes=(3,), l0=2.0, max_share=0.7, n_steps=100)
+        (dial,) = (term for term in built.objective.terms if isinstance(term, Dial))
+        assert dial.cap == 0.7
 
 
 def test_pseudo_inputs_replace_the_fixed_law_and_alpha_is_their_aggregate_rate() -> None:

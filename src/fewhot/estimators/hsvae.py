@@ -77,7 +77,7 @@ class HSVAE(GatedEstimator):
         A ceiling on the active units of each row when encoding: the most probable ones stay.
     max_share : float, default=None
         The largest share of rows that any one unit may serve, where a number of active units is asked for. None takes
-        six times the mean share, at most 0.4, or, where more than 0.3 of the units are on in the mean row, halfway to 1.
+        six times the mean share, at most 0.4; where the mean share is above 0.3, halfway from it to 1.
     kl_weight : float, default=None
         Weight of the values' divergence in training; reported bounds always have weight 1. None takes the recipe's, 1.
     gate_kl_weight : float, default=None

@@ -89,7 +89,8 @@ class VSC(GatedEstimator):
         A ceiling on the active units of each row when encoding: the most probable ones stay.
     max_share : float, default=None
         The largest share of rows that any one unit may serve, where a number of active units is asked for. None takes
-        three times (six with independent units) the mean share, at most 0.4, or, where more than 0.3 of the units are on in the mean row, halfway to 1.
+        three times the mean share (six with independent units), at most 0.4; where the mean share is above 0.3, halfway
+        from it to 1.
     prior : {"auto", "fixed", "joint", "pseudo-inputs"}, default="auto"
         "fixed" takes units to be independent, with rates fixed by ``alpha`` or learned; "joint" learns which units go
         together and what their values are then, and cannot be had with ``alpha``; "pseudo-inputs" is a mixture of what

@@ -12,7 +12,7 @@ from fewhot.core.errors import InvalidParameterError
 from fewhot.core.parts import Part
 from fewhot.core.records import DataSpec, Dense
 from fewhot.core.registry import BODIES, LIKELIHOODS, OBSERVATIONS
-from fewhot.core.schedules import Cosine
+from fewhot.core.schedules import Cosine, Linear, Schedule
 from fewhot.features.observations import Observation
 from fewhot.features.transforms import Features, Identity, Log1p, Standardise
 from fewhot.likelihoods.base import Likelihood
@@ -77,6 +77,11 @@ def encoder_for(
 def rate_decay(n_steps: int) -> Cosine:
     """Return the learning rate's factor: 1, then half a cosine down to 0.1 over the last two fifths of the steps."""
     return Cosine(1.0, 0.1, max(1, int(0.4 * n_steps)), begin=int(0.6 * n_steps))
+
+
+def schedules_for(n_steps: int, warm_up: float = 0.2) -> dict[str, Schedule]:
+    """Return a divergence that comes in over the first share ``warm_up`` of the steps, and the decay of the rate."""
+    return {"kl_weight": Linear(0.0, 1.0, max(1, int(warm_up * n_steps))), "learning_rate": rate_decay(n_steps)}
 
 
 def features_for(spec: DataSpec) -> Features:

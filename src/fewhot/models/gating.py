@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fewhot.core.schedules import Linear, Schedule
+from fewhot.core.schedules import Schedule
 from fewhot.latents import BinaryConcrete
-from fewhot.models.defaults import rate_decay
+from fewhot.models.defaults import schedules_for
 from fewhot.objectives import Dial
 
 
@@ -44,8 +44,7 @@ class GatingPolicy:
 
     def schedules(self, n_steps: int) -> dict[str, Schedule]:
         """Return what changes over training: the weight of the divergence, from 0 to 1, and the learning rate."""
-        warm_up = Linear(0.0, 1.0, max(1, int(self.warm_up * n_steps)))
-        return {"kl_weight": warm_up, "learning_rate": rate_decay(n_steps)}
+        return schedules_for(n_steps, self.warm_up)
 
     def dial(self, l0: float | None, n_latent: int, n_steps: int, max_share: float | None = None) -> list[Dial]:
         """Return the dial, if one is asked for; ``max_share`` overrules what crowding allows."""

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from torch import nn
 
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import MODELS
-from fewhot.core.schedules import Linear, Schedule
 from fewhot.inference import Amortised
 from fewhot.latents import GaussianLatent
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models.decoder import Decoder
-from fewhot.models.defaults import encoder_for, likelihood_for, observation_for, rate_decay
+from fewhot.models.defaults import encoder_for, likelihood_for, observation_for, schedules_for
 from fewhot.models.latent_model import LatentModel
 from fewhot.objectives import KL, MMD, Objective, Reconstruction
 from fewhot.priors import GaussianSpikeSlabPrior
 
-WARM_UP_SHARE = 0.2
 START_IN_SPIKES = 2.0
 """Posteriors begin this many times as wide as the prior's spike."""
 
@@ -63,10 +61,5 @@ def mat_vae(
         decoder=Decoder(n_latent, list(hidden_layer_sizes)[::-1], likelihood_for(seen, likelihood)),
         objective=Objective([Reconstruction(), KL(weight=kl_weight), *matching]),
         inference=Amortised(),
-        schedules={} if faithful else _schedules(n_steps),
+        schedules={} if faithful else schedules_for(n_steps),
     )
-
-
-def _schedules(n_steps: int) -> Mapping[str, Schedule]:
-    warm_up = Linear(0.0, 1.0, max(1, int(WARM_UP_SHARE * n_steps)))
-    return {"kl_weight": warm_up, "learning_rate": rate_decay(n_steps)}
