@@ -83,6 +83,8 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
         {},
         {"form": "hierarchical"},
         {"form": "hierarchical", "gate_head": "softplus", "spike_std": 0.05},
+        {"form": "hierarchical", "slab_sees_gamma": True},
+        {"form": "hierarchical", "spike_std": 0.05, "slab_sees_gamma": True},
     ],
     (PRIORS.kind, "beta-spike-slab"): [{}, {"learned": True}],
     (PRIORS.kind, "gaussian-spike-slab"): [{}, {"spike_weight": 0.0}],
@@ -107,6 +109,7 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
         {},
         {"form": "hierarchical", "gate_kl_weight": 0.3},
         {"form": "hierarchical", "spike_std": 0.05, "faithful": True},
+        {"form": "hierarchical", "slab_sees_gamma": True},
         {"l0": 2.0, "n_steps": 50},
     ],
     (MODELS.kind, "mat-vae"): [

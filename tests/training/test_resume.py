@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fewhot import VAE, VSC
+from fewhot import HSVAE, VAE, VSC
 from fewhot.training import RunFolder
 from fewhot.training import trainer as trainer_module
 from fewhot.training.capture import Runner
@@ -24,6 +24,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "vsc-sparse": {"X": rows(sparse=True)},
     "vsc-stopping": {"n_iter_no_change": 3, "max_steps": 200},
     "vae": {"cls": VAE},
+    "hsvae-seeing-gamma": {"cls": HSVAE, "slab_sees_gamma": True, "l0": 2},
     "vae-stopping": {"cls": VAE, "n_iter_no_change": 2, "learning_rate": 0.02},
     "binarised": {"observation": "stochastic-binarise"},
     "bf16": {"precision": "bf16"},

@@ -34,6 +34,7 @@ def hsvae(
     gate_kl_weight: float = 1.0,
     form: str = "collapsed",
     spike_std: float = 0.0,
+    slab_sees_gamma: bool = False,
     faithful: bool = False,
     n_steps: int = 20_000,
 ) -> LatentModel:
@@ -45,8 +46,10 @@ def hsvae(
     with :math:`K_j = \mathrm{KL}(\mathrm{Beta}(a_j,b_j)\,\|\,\mathrm{Beta}(a,b))` in the hierarchical form and the
     smaller :math:`B(\tfrac{b_j}{a_j+b_j}\,\|\,\tfrac{b}{a+b})` in the collapsed one. ``gate_prior`` is
     :math:`(a, b)`, the concentrations of being off and on; ``l0`` learns them and holds the mean number of active
-    units by a dial. ``spike_std`` gives the spike a width in hierarchical training. ``faithful`` trains as published:
-    a and b from softplus heads, a temperature of 0.5, no warm-up and a constant rate.
+    units by a dial. In the hierarchical form ``spike_std`` gives the spike a width in training, and
+    ``slab_sees_gamma`` lets slabs depend on the drawn rates: :math:`\tfrac{b_j}{a_j+b_j}\,G_j` becomes
+    :math:`\mathbb{E}_v[v_j\,G_j(v)]`. ``faithful`` trains as published: a and b from softplus heads, a temperature of
+    0.5, no warm-up and a constant rate.
     """
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
@@ -57,7 +60,7 @@ def hsvae(
     return LatentModel(
         observation=observed,
         encoder=body,
-        latent=BetaSpikeSlabLatent(body.n_out, n_latent, relaxation, form, heads, spike_std),
+        latent=BetaSpikeSlabLatent(body.n_out, n_latent, relaxation, form, heads, spike_std, slab_sees_gamma),
         prior=BetaSpikeSlabPrior(n_latent, off, on, learned=l0 is not None),
         decoder=Decoder(n_latent, list(hidden_layer_sizes)[::-1], likelihood_for(seen, likelihood)),
         objective=Objective([Reconstruction(), KL(kl_weight, gate_kl_weight), *dial_for(l0, n_latent, n_steps)]),
