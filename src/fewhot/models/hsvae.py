@@ -11,8 +11,7 @@ from fewhot.core.registry import MODELS
 from fewhot.inference import Amortised
 from fewhot.latents import BetaSpikeSlabLatent, BinaryConcrete
 from fewhot.likelihoods.base import Likelihood
-from fewhot.models.decoder import Decoder
-from fewhot.models.defaults import encoder_for, likelihood_for, observation_for, rate_decay
+from fewhot.models.defaults import decoder_for, encoder_for, likelihood_for, observation_for, rate_decay
 from fewhot.models.gating import dial_for, warm_up
 from fewhot.models.latent_model import LatentModel
 from fewhot.objectives import KL, Objective, Reconstruction
@@ -62,7 +61,7 @@ def hsvae(
         encoder=body,
         latent=BetaSpikeSlabLatent(body.n_out, n_latent, relaxation, form, heads, spike_std, slab_sees_gamma),
         prior=BetaSpikeSlabPrior(n_latent, off, on, learned=l0 is not None),
-        decoder=Decoder(n_latent, list(hidden_layer_sizes)[::-1], likelihood_for(seen, likelihood)),
+        decoder=decoder_for(n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
         objective=Objective([Reconstruction(), KL(kl_weight, gate_kl_weight), *dial_for(l0, n_latent, n_steps)]),
         inference=Amortised(),
         schedules={} if faithful else {"kl_weight": warm_up(n_steps), "learning_rate": rate_decay(n_steps)},

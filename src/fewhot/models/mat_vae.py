@@ -12,8 +12,7 @@ from fewhot.core.schedules import Linear, Schedule
 from fewhot.inference import Amortised
 from fewhot.latents import GaussianLatent
 from fewhot.likelihoods.base import Likelihood
-from fewhot.models.decoder import Decoder
-from fewhot.models.defaults import encoder_for, likelihood_for, observation_for, rate_decay
+from fewhot.models.defaults import decoder_for, encoder_for, likelihood_for, observation_for, rate_decay
 from fewhot.models.latent_model import LatentModel
 from fewhot.objectives import KL, MMD, Objective, Reconstruction
 from fewhot.priors import GaussianSpikeSlabPrior
@@ -60,7 +59,7 @@ def mat_vae(
         encoder=body,
         latent=GaussianLatent(body.n_out, n_latent, start),
         prior=GaussianSpikeSlabPrior(n_latent, spike_weight, spike_std),
-        decoder=Decoder(n_latent, list(hidden_layer_sizes)[::-1], likelihood_for(seen, likelihood)),
+        decoder=decoder_for(n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
         objective=Objective([Reconstruction(), KL(weight=kl_weight), *matching]),
         inference=Amortised(),
         schedules={} if faithful else _schedules(n_steps),
