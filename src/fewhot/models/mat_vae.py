@@ -47,7 +47,7 @@ def mat_vae(
     The divergence has no closed form and is estimated from the draw of each pass. It is warmed up, and posteriors begin
     about as narrow as the spike: a unit that begins in the slab and has nothing to say stays there, at a price of
     :math:`-\log(1-w)` nats instead of :math:`-\log w`. ``faithful`` trains as first published: from posteriors as wide
-    as the slab, without warm-up, at one learning rate.
+    as the slab, without warm-up, by AMSGrad at one learning rate.
     """
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
@@ -61,7 +61,7 @@ def mat_vae(
         prior=GaussianSpikeSlabPrior(n_latent, spike_weight, spike_std),
         decoder=decoder_for(n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
         objective=Objective([Reconstruction(), KL(weight=kl_weight), *matching]),
-        inference=Amortised(),
+        inference=Amortised(amsgrad=faithful),
         schedules={} if faithful else _schedules(n_steps),
     )
 
