@@ -66,6 +66,12 @@ def test_flags_take_precedence_over_the_file(tmp_path: Path, table: Path) -> Non
     assert estimator.n_components == 4
 
 
+def test_pictures_are_convolved_when_asked(tmp_path: Path) -> None:
+    small = ["--set", "encoder=conv", "--hidden", "4,4", "--max-steps", "5", "--device", "cpu"]
+    done("fit", "digits", "--model", "vae", *small, "--quiet", "--out", tmp_path / "run")
+    assert type(fh.load(tmp_path / "run", device="cpu").module_.encoder.body).__name__ == "Convolutions"
+
+
 def test_a_file_with_labels_is_fitted_on_its_other_columns(tmp_path: Path, table: Path) -> None:
     result = done("fit", table, "--label", "kind", *SMALL, "--quiet", "--json", "--out", tmp_path / "run")
     told = parsed(result)

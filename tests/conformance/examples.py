@@ -16,6 +16,7 @@ import fewhot.estimators
 import fewhot.training  # noqa: F401  (every part is registered by now)
 from fewhot.core.records import Knobs, Params
 from fewhot.core.registry import (
+    BODIES,
     FEATURES,
     GATES,
     LATENTS,
@@ -45,6 +46,7 @@ from tests.parts import (
 )
 
 KINDS = dict(Registry.kinds)
+N_PIXELS = 64
 
 ARGUMENTS: dict[str, Any] = {
     "n_columns": N_COLUMNS,
@@ -73,6 +75,8 @@ BY_KIND: dict[str, dict[str, Any]] = {
 MADE_AFRESH = {"module": lambda: MLP(N_COLUMNS, [N_HIDDEN]), "features": Identity}
 
 VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
+    (BODIES.kind, "conv"): [{"n_in": N_PIXELS}, {"n_in": 3 * N_PIXELS, "hidden_layer_sizes": [3, 2]}],
+    (BODIES.kind, "transposed-conv"): [{"n_columns": N_PIXELS}],
     (LATENTS.kind, "spike-slab"): [
         {},
         {"gate_head": "relu"},
@@ -83,6 +87,8 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
         {},
         {"form": "hierarchical"},
         {"form": "hierarchical", "gate_head": "softplus", "spike_std": 0.05},
+        {"form": "hierarchical", "slab_sees_gamma": True},
+        {"form": "hierarchical", "spike_std": 0.05, "slab_sees_gamma": True},
     ],
     (PRIORS.kind, "beta-spike-slab"): [{}, {"learned": True}],
     (PRIORS.kind, "gaussian-spike-slab"): [{}, {"spike_weight": 0.0}],
@@ -102,11 +108,12 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
     (SCHEDULES.kind, "linear"): [{}, {"begin": 7}],
     (SCHEDULES.kind, "cosine"): [{}, {"begin": 7}],
     (FEATURES.kind, "standardise"): [{}, {"centre": False}],
-    (MODELS.kind, "vae"): [{}, {"beta": 4.0, "penalty": "l2"}],
+    (MODELS.kind, "vae"): [{}, {"beta": 4.0, "penalty": "l2"}, {"encoder": "conv"}],
     (MODELS.kind, "hsvae"): [
         {},
         {"form": "hierarchical", "gate_kl_weight": 0.3},
         {"form": "hierarchical", "spike_std": 0.05, "faithful": True},
+        {"form": "hierarchical", "slab_sees_gamma": True},
         {"l0": 2.0, "n_steps": 50},
     ],
     (MODELS.kind, "mat-vae"): [
@@ -120,6 +127,7 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
         {"alpha": 0.2},
         {"alpha": 0.2, "faithful": True},
         {"l0": 2.0, "n_steps": 50, "n_pseudo_inputs": 3, "bound": "mixture"},
+        {"l0": 2.0, "n_steps": 50, "n_pseudo_inputs": 3, "bound": "mixture", "encoder": "conv"},
         {"alpha": 0.2, "n_steps": 50, "n_pseudo_inputs": 3, "bound": "corrected", "pretrain_spikes": 0.3},
         {"alpha": 0.2, "n_steps": 50, "n_pseudo_inputs": 3, "bound": "paper", "pretrain_spikes": 0.3, "faithful": True},
     ],
@@ -163,9 +171,14 @@ def build(registry: Registry, name: str, **options: Any) -> Any:
     return part
 
 
+def rows_for(options: dict[str, Any], kind_of_data: str = "binary", n_rows: int = N_ROWS) -> torch.Tensor:
+    """Return rows that a model with these options can read: pictures for convolutions."""
+    return rows(kind_of_data, n_rows, N_PIXELS if options.get("encoder") == "conv" else N_COLUMNS)
+
+
 def build_model(name: str, kind_of_data: str = "binary", *, sparse: bool = False, **options: Any) -> LatentModel:
     """Return a small model for given data, its parameters moved from their start."""
-    spec = spec_of(rows(kind_of_data), sparse=sparse)
+    spec = spec_of(rows_for(options, kind_of_data), sparse=sparse)
     with seeded(0, name):
         model = MODELS[name](spec, n_latent=N_LATENT, hidden_layer_sizes=(N_HIDDEN,), **options)
     shake(model, size=0.2)

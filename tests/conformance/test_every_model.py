@@ -14,9 +14,9 @@ from fewhot.core.seeding import stream
 from fewhot.data import as_dataset
 from fewhot.inference import exact_bound, importance_bound, refine
 from fewhot.models import LatentModel
-from tests.parts import KINDS_OF_DATA, N_LATENT, N_ROWS, bank_of, batch_of, both_kinds, rows, spec_of
+from tests.parts import KINDS_OF_DATA, N_LATENT, N_ROWS, bank_of, batch_of, both_kinds, spec_of
 
-from .examples import EVERY_LIKELIHOOD_WITH_DATA, build, build_model, every, identify
+from .examples import EVERY_LIKELIHOOD_WITH_DATA, build, build_model, every, identify, rows_for
 
 every_model = pytest.mark.parametrize(("name", "options"), every(MODELS), ids=identify)
 every_inference = pytest.mark.parametrize("inference", INFERENCES)
@@ -25,7 +25,7 @@ every_data = pytest.mark.parametrize(("likelihood", "kind"), EVERY_LIKELIHOOD_WI
 
 def fitted(name: str, options: dict, kind: str, **more: object) -> LatentModel:
     model = build_model(name, kind, **options, **more)
-    model.fit_features(as_dataset(rows(kind).numpy()).moments(model.observation))
+    model.fit_features(as_dataset(rows_for(options, kind).numpy()).moments(model.observation))
     return model
 
 
@@ -45,7 +45,7 @@ def test_every_likelihood_accepts_some_data_and_all_data_have_a_likelihood() -> 
 def test_dense_and_ragged_batches_have_the_same_bound(
     name: str, options: dict, likelihood: str, kind: str, sparse: bool
 ) -> None:
-    model, x = fitted(name, options, kind, likelihood=likelihood, sparse=sparse), rows(kind)
+    model, x = fitted(name, options, kind, likelihood=likelihood, sparse=sparse), rows_for(options, kind)
     bank = bank_of(model, 2)
     for bound in (exact_bound, importance_bound):
         dense, ragged = (bound(model, Batch(given), bank) for given in both_kinds(x))
@@ -58,7 +58,7 @@ def test_dense_and_ragged_batches_have_the_same_bound(
 def test_dense_and_ragged_batches_have_the_same_training_gradients(
     name: str, options: dict, likelihood: str, kind: str
 ) -> None:
-    model, x = fitted(name, options, kind, likelihood=likelihood), rows(kind)
+    model, x = fitted(name, options, kind, likelihood=likelihood), rows_for(options, kind)
     parameters = [p for p in model.parameters() if p.requires_grad]
     dense, ragged = (
         torch.autograd.grad(training_loss(model, given), parameters, allow_unused=True) for given in both_kinds(x)
@@ -73,7 +73,7 @@ def test_dense_and_ragged_batches_have_the_same_training_gradients(
 @every_model
 @pytest.mark.parametrize("observation", OBSERVATIONS)
 def test_dense_and_ragged_batches_agree_under_every_observation(name: str, options: dict, observation: str) -> None:
-    model, x = fitted(name, options, "grey", observation=observation), rows("grey")
+    model, x = fitted(name, options, "grey", observation=observation), rows_for(options, "grey")
     bank = bank_of(model, 3)
     dense, ragged = (exact_bound(model, Batch(given), bank) for given in both_kinds(x))
     torch.testing.assert_close(dense, ragged, rtol=1e-4, atol=1e-4)
@@ -88,7 +88,7 @@ def test_a_rebuilt_model_has_the_same_bound_and_loss(name: str, options: dict, l
     again.load_state_dict(model.state_dict())
     assert again.to_config() == config
     assert again.settled_at == model.settled_at
-    x = rows(kind)
+    x = rows_for(options, kind)
     assert torch.equal(
         exact_bound(again, batch_of(x), bank_of(again, 2)), exact_bound(model, batch_of(x), bank_of(model, 2))
     )
@@ -97,7 +97,7 @@ def test_a_rebuilt_model_has_the_same_bound_and_loss(name: str, options: dict, l
 
 @every_model
 def test_a_bound_depends_neither_on_neighbours_nor_on_their_order(name: str, options: dict) -> None:
-    model, x = fitted(name, options, "binary"), rows()
+    model, x = fitted(name, options, "binary"), rows_for(options)
     bank = bank_of(model, 3)
     whole = exact_bound(model, batch_of(x), bank)
     alone = torch.cat([exact_bound(model, batch_of(row[None]), bank) for row in x.flip(0)])
@@ -108,7 +108,7 @@ def test_a_bound_depends_neither_on_neighbours_nor_on_their_order(name: str, opt
 @pytest.mark.parametrize("ragged", [False, True], ids=["dense", "ragged"])
 def test_the_training_loss_is_one_compiled_graph(name: str, options: dict, ragged: bool) -> None:
     torch.compiler.reset()
-    model, x = fitted(name, options, "binary"), both_kinds(rows())[ragged]
+    model, x = fitted(name, options, "binary"), both_kinds(rows_for(options))[ragged]
     (phase, *_) = model.inference.phases(model)
     noise = phase.noise(N_ROWS, stream(0))
 
@@ -122,7 +122,7 @@ def test_the_training_loss_is_one_compiled_graph(name: str, options: dict, ragge
 
 @every_model
 def test_refinement_never_makes_a_row_worse(name: str, options: dict) -> None:
-    model, x = fitted(name, options, "binary"), rows()
+    model, x = fitted(name, options, "binary"), rows_for(options)
     bank = bank_of(model, 2)
     with torch.no_grad():
         psi = model.psi(batch_of(x))
@@ -136,12 +136,12 @@ def test_codes_drawn_from_the_prior_become_rows(name: str, options: dict) -> Non
     model = fitted(name, options, "binary")
     z = model.prior.sample(4, model.posterior_of, stream(0))
     assert z.shape == (4, N_LATENT)
-    assert model.decoder.generate(z).mean.shape == (4, 5)
+    assert model.decoder.generate(z).mean.shape == (4, rows_for(options).shape[1])
 
 
 @every_model
 def test_a_model_fitted_to_the_start_explains_the_mean(name: str, options: dict) -> None:
-    x = rows("binary", n_rows=200)
+    x = rows_for(options, "binary", n_rows=200)
     model = MODELS[name](spec_of(x), n_latent=N_LATENT, hidden_layer_sizes=(7,), **options)
     model.fit_features(as_dataset(x.numpy()).moments())
     mean = model.decoder.generate(torch.zeros(1, N_LATENT)).mean[0]
@@ -159,7 +159,7 @@ def test_phases_cover_every_trainable_parameter_with_finite_losses(name: str, op
     memo: dict = {}
     knobs = model.knobs(torch.tensor(30))
     for phase in phases:
-        loss = phase.loss(batch_of(rows()), knobs, phase.noise(N_ROWS, stream(0)), memo).loss
+        loss = phase.loss(batch_of(rows_for(options)), knobs, phase.noise(N_ROWS, stream(0)), memo).loss
         gradients = torch.autograd.grad(loss, list(phase.parameters), allow_unused=True)
         assert loss.isfinite()
         assert any(g is not None and g.abs().sum() > 0 for g in gradients)

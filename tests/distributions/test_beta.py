@@ -9,7 +9,15 @@ import pytest
 import torch
 from scipy import stats
 
-from fewhot.distributions import BetaSpikeSlab, SpikeSlab, bernoulli_kl, beta_kl, hierarchical_gate_kl, log_odds_draw
+from fewhot.distributions import (
+    BetaSpikeSlab,
+    SpikeSlab,
+    bernoulli_kl,
+    beta_kl,
+    hierarchical_gate_kl,
+    log_odds_draw,
+    log_odds_log_prob,
+)
 from fewhot.distributions.beta import log_gamma_draw
 
 SHAPES = (0.5, 0.9, 1.0, 2.0, 7.3, 30.0, 100.0)
@@ -59,6 +67,15 @@ def test_the_divergence_has_the_known_value_and_torchs() -> None:
     one, other = torch.distributions.Beta(0.7, 5.0), torch.distributions.Beta(2.0, 2.0)
     expected = torch.distributions.kl_divergence(one, other)
     torch.testing.assert_close(beta_kl(*(torch.tensor(v) for v in (0.7, 5.0, 2.0, 2.0))), expected)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (2.0, 7.3), (100.0, 1.0)])
+def test_the_density_of_log_odds_is_that_of_the_rate_on_their_scale(a: float, b: float) -> None:
+    odds = torch.linspace(-12, 12, 50, dtype=torch.float64)
+    v = odds.sigmoid().numpy()
+    expected = stats.beta(a, b).logpdf(v) + np.log(v) + np.log1p(-v)  # |dv / d odds| = v(1 - v)
+    found = log_odds_log_prob(odds, *torch.tensor([a, b], dtype=torch.float64))
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
 def law(off: float, on: float, loc: float = 1.2, scale: float = 0.6) -> BetaSpikeSlab:

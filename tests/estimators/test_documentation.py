@@ -42,7 +42,8 @@ def test_recipes_are_described_where_they_are_asked_for(cls: type) -> None:
 
 @BOTH
 @pytest.mark.parametrize(
-    ("parameter", "names"), [("likelihood", LIKELIHOODS), ("observation", OBSERVATIONS), ("encoder", ["auto", "mlp"])]
+    ("parameter", "names"),
+    [("likelihood", LIKELIHOODS), ("observation", OBSERVATIONS), ("encoder", ["auto", "mlp", "conv"])],
 )
 def test_names_are_listed_where_they_are_asked_for(cls: type, parameter: str, names: list[str]) -> None:
     assert all(f'"{name}"' in entry(cls, parameter) for name in names)

@@ -18,6 +18,8 @@ from tests.estimators.cases import SMALL, dense, grey_rows, same_weights
 FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     "hierarchical HSVAE": ("HSVAE", {"form": "hierarchical"}),
     "published HSVAE": ("HSVAE", {"recipe": "prokhorov2021"}),
+    "HSVAE whose slabs see gamma": ("HSVAE", {"slab_sees_gamma": True}),
+    "published HSVAE whose slabs see gamma": ("HSVAE", {"recipe": "prokhorov2021", "slab_sees_gamma": True}),
     "joint VSC": ("VSC", {"prior": "joint", "l0": 2}),
     "VSC of pseudo-inputs": ("VSC", {"prior": "pseudo-inputs", "n_pseudo_inputs": 3, "alpha": 0.3}),
 }

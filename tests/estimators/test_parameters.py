@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from fewhot import MATVAE, VAE, VSC, FewhotError
+from fewhot import HSVAE, MATVAE, VAE, VSC, FewhotError
 from fewhot.likelihoods import GaussianLikelihood
 from fewhot.objectives import MMD, Dial
 from fewhot.training.trainer import Trainer
@@ -85,7 +85,7 @@ def test_layer_sizes_are_mirrored_in_the_decoder(rows: np.ndarray) -> None:
     [({}, 3.0), ({"recipe": "mathieu2019"}, 100.0), ({"recipe": "mathieu2019", "mmd_weight": 7.0}, 7.0)],
 )
 def test_the_weight_of_the_discrepancy_comes_from_the_recipe(options: dict, weight: float, rows: np.ndarray) -> None:
-    terms = MATVAE(**SMALL, **options).fit(rows).module_.objective.terms
+    terms = MATVAE(**SMALL, **options, encoder="mlp").fit(rows).module_.objective.terms
     assert [term.weight for term in terms if isinstance(term, MMD)] == [weight]
 
 
@@ -167,6 +167,13 @@ def test_two_ways_to_ask_for_sparsity_are_refused(given: dict[str, float], rows:
 def test_a_published_recipe_has_no_dial(rows: np.ndarray) -> None:
     with pytest.raises(FewhotError, match="l0") as error:
         small(VSC, recipe="iclr2019", l0=2).fit(rows)
+    assert_one_sentence(error.value)
+
+
+def test_slabs_that_see_gamma_have_it_drawn(rows: np.ndarray) -> None:
+    assert HSVAE(**SMALL, slab_sees_gamma=True).fit(rows).module_.latent.form == "hierarchical"
+    with pytest.raises(FewhotError, match="form is 'collapsed'") as error:
+        HSVAE(**SMALL, slab_sees_gamma=True, form="collapsed").fit(rows)
     assert_one_sentence(error.value)
 
 

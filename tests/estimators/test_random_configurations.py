@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fewhot.core.devices import PRECISIONS
 from fewhot.core.registry import ESTIMATORS
+from fewhot.latents.beta_spike_slab import FORMS
 
 N_CONFIGURATIONS = 200
 N_STEPS = 200
@@ -56,9 +57,10 @@ def draw_options(rng: np.random.Generator, name: str, n_components: int) -> dict
     if name == "BetaTCVAE":
         return {"beta": float(10 ** rng.uniform(-1, 1.5))}
     if name == "HSVAE" and rng.random() < 0.3:
-        return {"recipe": "prokhorov2021"}
+        return {"recipe": "prokhorov2021", "slab_sees_gamma": bool(rng.random() < 0.5)}
     if name == "HSVAE":
-        return {"form": str(rng.choice(["collapsed", "hierarchical"])), **draw_sparsity(rng, n_components)}
+        form = {"slab_sees_gamma": True} if rng.random() < 0.3 else {"form": str(rng.choice(FORMS))}
+        return {**form, **draw_sparsity(rng, n_components)}
     if name != "VSC":
         return {}
     prior = str(rng.choice(["fixed", "joint", "pseudo-inputs"]))

@@ -16,10 +16,11 @@ SMALL: dict[str, Any] = {"n_components": 4, "max_steps": 10, "hidden_layer_sizes
 
 EVERY = [cls(**SMALL) for cls in ESTIMATORS.values()]
 DENSE = [type(one)(**SMALL, sparse_output=False) for one in EVERY if hasattr(one, "sparse_output")]
+SEEING = [ESTIMATORS["HSVAE"](**SMALL, slab_sees_gamma=True)]
 MIXTURE = [ESTIMATORS["VSC"](**SMALL, prior="pseudo-inputs", n_pseudo_inputs=3)]
 
 
-@parametrize_with_checks(EVERY + DENSE + MIXTURE)
+@parametrize_with_checks(EVERY + DENSE + SEEING + MIXTURE)
 def test_scikit_learn_check(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # without it scikit-learn skips its array-API check
     try:

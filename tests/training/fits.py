@@ -26,6 +26,11 @@ def rows(sparse: bool = False, seed: int = 0) -> Any:
     return sp.csr_array(dense) if sparse else dense
 
 
+def pictures() -> np.ndarray:
+    """Return forty-five rows of 8 by 8 pixels."""
+    return np.random.default_rng(0).random((45, 64)).astype(np.float32)
+
+
 def fitted(
     path: Path | None,
     *,

@@ -7,13 +7,18 @@ from fewhot.training import adam
 from fewhot.training.adam import FusedAdam
 
 SPEC = OptimiserSpec(weight_decay=0.01)
+AMSGRAD = OptimiserSpec(weight_decay=0.01, betas=(0.9, 0.5), amsgrad=True)  # a short memory, so that it matters
+every_update = pytest.mark.parametrize("update", [adam._fused, adam._pointwise], ids=["fused", "pointwise"])
+every_spec = pytest.mark.parametrize("spec", [SPEC, AMSGRAD], ids=["adam", "amsgrad"])
 
 
-def moved(update: object, n_steps: int = 5, halted_from: int | None = None) -> list[torch.Tensor]:
+def moved(
+    update: object, n_steps: int = 5, halted_from: int | None = None, spec: OptimiserSpec = SPEC
+) -> list[torch.Tensor]:
     generator = torch.Generator().manual_seed(0)
     weights = [nn.Parameter(torch.randn(7, 3, generator=generator)), nn.Parameter(torch.randn(4, generator=generator))]
     rate, scale, halted = torch.tensor(0.1), torch.tensor(2.0), torch.tensor(0.0)
-    optimiser = FusedAdam(weights, SPEC, rate=rate, scale=scale, halted=halted)
+    optimiser = FusedAdam(weights, spec, rate=rate, scale=scale, halted=halted)
     optimiser.update = update
     for step in range(n_steps):
         for weight in weights:
@@ -25,22 +30,24 @@ def moved(update: object, n_steps: int = 5, halted_from: int | None = None) -> l
     return [weight.detach() for weight in weights] + list(optimiser.state().values())
 
 
-@pytest.mark.parametrize("update", [adam._fused, adam._pointwise], ids=["fused", "pointwise"])
-def test_the_update_is_torchs_adam(update: object) -> None:
+@every_update
+@every_spec
+def test_the_update_is_torchs_adam(update: object, spec: OptimiserSpec) -> None:
     generator = torch.Generator().manual_seed(0)
     weights = [nn.Parameter(torch.randn(7, 3, generator=generator)), nn.Parameter(torch.randn(4, generator=generator))]
-    reference = torch.optim.Adam(weights, lr=0.1, weight_decay=0.01)
+    reference = torch.optim.Adam(weights, lr=0.1, weight_decay=0.01, betas=spec.betas, amsgrad=spec.amsgrad)
     for _ in range(5):
         for weight in weights:
             weight.grad = torch.randn(weight.shape, generator=generator) / 2
         reference.step()
-    for ours, theirs in zip(moved(update), weights, strict=False):
+    for ours, theirs in zip(moved(update, spec=spec), weights, strict=False):
         torch.testing.assert_close(ours, theirs.detach(), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("update", [adam._fused, adam._pointwise], ids=["fused", "pointwise"])
-def test_nothing_moves_once_halted(update: object) -> None:
-    before = moved(update, n_steps=3)
-    after = moved(update, n_steps=5, halted_from=3)
+@every_update
+@every_spec
+def test_nothing_moves_once_halted(update: object, spec: OptimiserSpec) -> None:
+    before = moved(update, n_steps=3, spec=spec)
+    after = moved(update, n_steps=5, halted_from=3, spec=spec)
     for a, b in zip(before, after, strict=True):
         assert torch.equal(a, b)

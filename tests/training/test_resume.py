@@ -11,20 +11,23 @@ from typing import Any
 
 import pytest
 
-from fewhot import VAE, VSC
+from fewhot import HSVAE, MATVAE, VAE, VSC
 from fewhot.training import RunFolder
 from fewhot.training import trainer as trainer_module
 from fewhot.training.capture import Runner
 from fewhot.training.evaluation import Evaluator
 from fewhot.training.step import TrainStep
-from tests.training.fits import STEPS, Killed, fitted, killed_at, outcome, resume, rows, whole
+from tests.training.fits import STEPS, Killed, fitted, killed_at, outcome, pictures, resume, rows, whole
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "vsc": {},
     "vsc-sparse": {"X": rows(sparse=True)},
     "vsc-stopping": {"n_iter_no_change": 3, "max_steps": 200},
     "vae": {"cls": VAE},
+    "hsvae-seeing-gamma": {"cls": HSVAE, "slab_sees_gamma": True, "l0": 2},
     "vae-stopping": {"cls": VAE, "n_iter_no_change": 2, "learning_rate": 0.02},
+    "convolutions": {"encoder": "conv", "X": pictures()},
+    "amsgrad": {"cls": MATVAE, "recipe": "mathieu2019", "X": pictures()},
     "binarised": {"observation": "stochastic-binarise"},
     "bf16": {"precision": "bf16"},
     "pseudo-inputs": {"prior": "pseudo-inputs", "n_pseudo_inputs": 4, "trained_bound": "paper", "pretrain_spikes": 0.4},

@@ -6,6 +6,7 @@ and ``sample`` accept them.
 
 from fewhot.distributions.beta import beta_kl as beta_kl
 from fewhot.distributions.beta import log_odds_draw as log_odds_draw
+from fewhot.distributions.beta import log_odds_log_prob as log_odds_log_prob
 from fewhot.distributions.beta_spike_slab import BetaSpikeSlab as BetaSpikeSlab
 from fewhot.distributions.beta_spike_slab import hierarchical_gate_kl as hierarchical_gate_kl
 from fewhot.distributions.blended_spike_slab import BlendedSpikeSlab as BlendedSpikeSlab
@@ -55,5 +56,6 @@ __all__ = [
     "hierarchical_gate_kl",
     "kl_parts",
     "log_odds_draw",
+    "log_odds_log_prob",
     "mixture_kl_bound",
 ]

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.distributions import Normal
+from torch.nn import functional as F
 
 _NEWTON_STEPS = 12
 _LARGEST_STEP = 2.0
@@ -20,6 +21,11 @@ def log_odds_draw(a: Tensor, b: Tensor, first: Tensor, second: Tensor) -> Tensor
     gradient.
     """
     return log_gamma_draw(a, first) - log_gamma_draw(b, second)
+
+
+def log_odds_log_prob(odds: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    r"""Log density of the log odds of :math:`v \sim \mathrm{Beta}(a, b)`: :math:`\log v^a (1-v)^b - \ln B(a, b)`."""
+    return a * F.logsigmoid(odds) + b * F.logsigmoid(-odds) - _log_beta(a, b)
 
 
 def log_gamma_draw(a: Tensor, uniform: Tensor) -> Tensor:

@@ -31,6 +31,8 @@ class BetaSpikeSlab(SpikeSlab):
     hierarchical
         Whether draws and divergences are to be those of (v, z) and not of z alone, as training of a hierarchical model
         has it; the law itself is the same.
+    spike_std
+        The width of the spike in draws of (v, z), in training; the law itself has a point.
     """
 
     arg_constraints: ClassVar = {  # type: ignore[override]
@@ -50,9 +52,11 @@ class BetaSpikeSlab(SpikeSlab):
         scale: Tensor,
         relaxation: Relaxation | None = None,
         hierarchical: bool = False,
+        spike_std: float = 0.0,
         validate_args: bool | None = None,
     ) -> None:
         self.hierarchical = hierarchical
+        self.spike_std = spike_std
         self.off, self.on, loc, scale = wide_and_alike(off, on, loc, scale)
         super().__init__(self.on.log() - self.off.log(), loc, scale, relaxation, validate_args)
 

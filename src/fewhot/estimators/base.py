@@ -27,6 +27,7 @@ from fewhot.estimators.recipes import Recipe
 from fewhot.estimators.validation import dataset_of
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models.latent_model import LatentModel
+from fewhot.nn.conv import CHANNELS
 from fewhot.training import Callback, RunFolder, Settings, Trainer
 from fewhot.training.callbacks import as_callback
 from fewhot.training.capture import CHOICES
@@ -358,11 +359,16 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             return self.likelihood
         return LIKELIHOODS[recipe.likelihood](n_columns, **dict(recipe.likelihood_options))
 
+    def _hidden_layer_sizes(self) -> Any:
+        """Return the widths of the layers; convolutions have channels of their own where none are given."""
+        convolves = self.hidden_layer_sizes is None and self._chosen("encoder") == "conv"
+        return CHANNELS if convolves else self._chosen("hidden_layer_sizes")
+
     def _model_arguments(self, spec: DataSpec) -> dict[str, Any]:
         return {
             "n_latent": self.n_components,
-            "hidden_layer_sizes": tuple(self._chosen("hidden_layer_sizes")),
-            "encoder": self.encoder,
+            "hidden_layer_sizes": tuple(self._hidden_layer_sizes()),
+            "encoder": self._chosen("encoder"),
             "likelihood": self._chosen_likelihood(spec.n_columns),
             "observation": self._chosen("observation"),
         }
@@ -385,7 +391,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         one_of("compile", self.compile, CHOICES)
         if isinstance(self.likelihood, str) and not _is_auto(self.likelihood):
             LIKELIHOODS[self.likelihood]
-        sizes = self._chosen("hidden_layer_sizes")
+        sizes = self._hidden_layer_sizes()
         if isinstance(sizes, str) or not np.iterable(sizes) or not isinstance(sizes, Sized) or not len(sizes):
             raise InvalidParameterError(
                 f"hidden_layer_sizes is {sizes!r}; it must be a sequence of whole numbers, such as (400,)."

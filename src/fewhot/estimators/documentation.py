@@ -12,7 +12,8 @@ C = TypeVar("C", bound=type)
 
 SHARED = """\
 hidden_layer_sizes : sequence of int, default=None
-        Widths of the encoder's hidden layers, mirrored in the decoder; None takes the recipe's, (400,).
+        Widths of the encoder's hidden layers, mirrored in the decoder; None takes the recipe's, (400,). With
+        ``encoder="conv"`` they are channels, and None is (32, 64, 128).
     likelihood : str or Likelihood, default="auto"
         How rows are scored: "bernoulli" (on grey levels this is BCE, not a proper likelihood), "gaussian", "laplace",
         "poisson", "negative-binomial", "multinomial" (without the multinomial coefficient, as is usual for
@@ -21,9 +22,11 @@ hidden_layer_sizes : sequence of int, default=None
     observation : str, default="auto"
         What happens to rows before the model sees them: "as-is", "unit-norm" or "stochastic-binarise".
     encoder : str or torch.nn.Module, default="auto"
-        The encoder's body: "mlp", a perceptron with ``hidden_layer_sizes`` on dense or sparse rows, which "auto" takes;
-        or a module from (B, n_features) to (B, H), deep-copied at fit. With a module of your own, which may have
-        dropout, the fit uses torch's global generator: other threads should not draw from it meanwhile.
+        The encoder's body; "auto" takes the recipe's, "mlp". "mlp" is a perceptron on dense or sparse rows. "conv"
+        takes rows of side² or 3 side² columns as square pictures, pixels line by line, each with its channels; every
+        layer halves them, in a frame of zeros where need be, and the decoder has transposed convolutions. A module from
+        (B, n_features) to (B, H) is deep-copied at fit; it may have dropout, so the fit uses torch's global generator:
+        other threads should not draw from it meanwhile.
     max_steps : int, default=None
         Optimisation steps; None takes the recipe's, 20,000.
     max_epochs : int, default=None

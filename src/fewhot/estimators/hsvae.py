@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from torch import nn
 
-from fewhot.core.checks import one_of, real_number
+from fewhot.core.checks import one_of, real_number, truth
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
@@ -57,7 +57,7 @@ class HSVAE(GatedEstimator):
 
     Unit j is off with a probability drawn from :math:`\mathrm{Beta}(a_j, b_j)` given the row, and from
     :math:`\mathrm{Beta}(a, b)` in the prior; :math:`G_j` and :math:`B` are as in `VSC`. With the probabilities
-    integrated out, as above, the bound is tightest: that is what is reported.
+    integrated out, as above, the bound is tightest: that is what is reported, unless ``slab_sees_gamma``.
 
     Parameters
     ----------
@@ -84,10 +84,16 @@ class HSVAE(GatedEstimator):
         Weight of the gates' divergence in training. None takes the recipe's, 1.
     form : {"auto", "collapsed", "hierarchical"}, default="auto"
         Whether training integrates the on-probabilities out, or draws them and pays for their Beta laws, as published.
-        "auto" takes the recipe's, "collapsed".
+        "auto" takes the recipe's, "collapsed", and "hierarchical" with ``slab_sees_gamma``.
     spike_std : float, default=None
         Width of the spike in hierarchical training; codes and scores have exact zeros all the same. None takes the
         recipe's, 0.
+    slab_sees_gamma : bool, default=False
+        Whether a row's slabs also depend on the drawn probabilities :math:`\gamma` of being off, as the paper has it
+        and its code has not. They cannot be integrated out then: the reported bound is the hierarchical one,
+        :math:`\mathbb{E}\big[\log p(x|z) - \sum_j (1-\gamma_j)\,G_j(\gamma)\big] - \sum_j
+        \mathrm{KL}(\mathrm{Beta}(a_j,b_j)\,\|\,\mathrm{Beta}(a,b))`, and codes are those at the mean of
+        :math:`\gamma`.
     sparse_output : bool, default=True
         Whether `transform` returns a `scipy.sparse.csr_array` or a dense array.
     {shared}
@@ -145,6 +151,7 @@ class HSVAE(GatedEstimator):
         gate_kl_weight: float | None = None,
         form: str = "auto",
         spike_std: float | None = None,
+        slab_sees_gamma: bool = False,
         sparse_output: bool = True,
         hidden_layer_sizes: Sequence[int] | None = None,
         likelihood: str | Likelihood = "auto",
@@ -177,6 +184,7 @@ class HSVAE(GatedEstimator):
         self.gate_kl_weight = gate_kl_weight
         self.form = form
         self.spike_std = spike_std
+        self.slab_sees_gamma = slab_sees_gamma
         self.sparse_output = sparse_output
         self.hidden_layer_sizes = hidden_layer_sizes
         self.likelihood = likelihood
@@ -207,11 +215,15 @@ class HSVAE(GatedEstimator):
             max_share=self.max_share,
             kl_weight=self._chosen("kl_weight"),
             gate_kl_weight=self._chosen("gate_kl_weight"),
-            form=self._chosen("form"),
+            form=self._chosen_form(),
             spike_std=self._chosen("spike_std"),
+            slab_sees_gamma=self.slab_sees_gamma,
             faithful=self._recipe.faithful,
             n_steps=n_steps,
         )
+
+    def _chosen_form(self) -> str:
+        return "hierarchical" if self.slab_sees_gamma and self.form == "auto" else self._chosen("form")
 
     def _concentrations(self) -> tuple[float, float]:
         """Return the prior's concentrations of being off and on, where they are fixed."""
@@ -236,7 +248,13 @@ class HSVAE(GatedEstimator):
         for name in ("kl_weight", "gate_kl_weight", "spike_std"):
             real_number(name, self._chosen(name), low=0)
         one_of("form", self.form, ("auto", *FORMS))
-        if self._chosen("spike_std") and self._chosen("form") != "hierarchical":
+        truth("slab_sees_gamma", self.slab_sees_gamma)
+        if self.slab_sees_gamma and self.form == "collapsed":
+            raise InvalidParameterError(
+                "slab_sees_gamma is True and form is 'collapsed', where rates are integrated out and there is none to "
+                "see; give form='hierarchical' or 'auto'."
+            )
+        if self._chosen("spike_std") and self._chosen_form() != "hierarchical":
             raise InvalidParameterError(
                 f"spike_std is {self.spike_std!r} and rates are integrated out, where the spike is a point; give "
                 f"form='hierarchical', or spike_std=0."

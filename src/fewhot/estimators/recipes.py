@@ -13,6 +13,8 @@ class Recipe:
     ----------
     hidden_layer_sizes, max_steps, batch_size, learning_rate
         Networks and optimisation.
+    encoder
+        The encoder's body, mirrored in the decoder.
     observation
         What happens to rows before the model sees them.
     likelihood
@@ -29,6 +31,7 @@ class Recipe:
     max_steps: int = 20_000
     batch_size: int = 200
     learning_rate: float = 1e-3
+    encoder: str = "auto"
     observation: str = "as-is"
     likelihood: str = "auto"
     likelihood_options: tuple[tuple[str, object], ...] = ()

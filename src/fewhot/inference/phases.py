@@ -69,11 +69,12 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimiserSpec:
-    """Adam, with a rate of its own relative to the run's learning rate."""
+    """Adam, or its AMSGrad variant, with a rate of its own relative to the run's learning rate."""
 
     relative_rate: float = 1.0
     betas: tuple[float, float] = (0.9, 0.999)
     weight_decay: float = 0.0
+    amsgrad: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,20 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 from torch.nn import functional as F
 
-from fewhot.core.checks import one_of, real_number
+from fewhot.core.checks import one_of, real_number, truth
 from fewhot.core.clipping import LOG_VARIANCE_RANGE, LOGIT_RANGE, clip_keeping_gradient
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import Draw, Knobs, Noise, Params
 from fewhot.core.registry import LATENTS
-from fewhot.distributions import BetaSpikeSlab, GaussianSpikeSlab, hierarchical_gate_kl, kl_parts, log_odds_draw
+from fewhot.distributions import (
+    BetaSpikeSlab,
+    GaussianSpikeSlab,
+    SpikeSlab,
+    hierarchical_gate_kl,
+    kl_parts,
+    log_odds_draw,
+    log_odds_log_prob,
+)
 from fewhot.distributions.noise import latin_normals, latin_uniforms
 from fewhot.latents.base import CodeSummary, Latent
 from fewhot.latents.relaxations import BinaryConcrete, Relaxation
@@ -39,7 +47,7 @@ class BetaSpikeSlabLatent(Latent):
     form
         ``"collapsed"`` integrates v out: gates are drawn from :math:`b/(a+b)` and pay for that law alone, which gives
         the tighter bound. ``"hierarchical"`` draws v in training and pays for its Beta law, as published. Evaluation
-        is always collapsed.
+        is collapsed wherever that can be done.
     gate_head
         ``"rate"`` gives the logit of :math:`b/(a+b)` and the size of :math:`a+b`; ``"softplus"`` gives a and b
         themselves, as published, and moves rates near 0 very slowly.
@@ -47,6 +55,13 @@ class BetaSpikeSlabLatent(Latent):
         The spike's width :math:`s_0` in hierarchical training. Where it is not 0, a unit that is off is drawn from
         :math:`\mathcal{N}(0, s_0^2)`, and values pay what the draw says of the divergence of the two mixtures given v.
         Evaluation has exact zeros.
+    slab_sees_gamma
+        Whether the slab depends on the drawn probabilities of being off, :math:`\gamma = 1 - v`, of all units:
+
+        .. math:: (\mu, \log\sigma^2)(\gamma) = (\mu, \log\sigma^2) + A\,(\gamma - \mathbb{E}[\gamma]), \qquad A = 0
+            \text{ to begin with}
+
+        Then v cannot be integrated out: evaluation draws it too and pays for its Beta law.
     """
 
     gated = True
@@ -60,6 +75,7 @@ class BetaSpikeSlabLatent(Latent):
         form: str = "collapsed",
         gate_head: str = "rate",
         spike_std: float = 0.0,
+        slab_sees_gamma: bool = False,
     ) -> None:
         super().__init__()
         self.n_in = n_in
@@ -72,8 +88,14 @@ class BetaSpikeSlabLatent(Latent):
             raise InvalidParameterError(
                 "spike_std needs form='hierarchical'; with v integrated out the spike is a point."
             )
+        self.slab_sees_gamma = truth("slab_sees_gamma", slab_sees_gamma)
+        if slab_sees_gamma and form != "hierarchical":
+            raise InvalidParameterError(
+                "slab_sees_gamma needs form='hierarchical'; with v integrated out there is no gamma to see."
+            )
         self.refinable = (*self._gate_heads, "loc", "logvar")
         self.heads = nn.Linear(n_in, 4 * n_latent)
+        self.by_gamma = nn.Parameter(torch.zeros(2 * n_latent, n_latent)) if slab_sees_gamma else None
         self.register_buffer("gate_shift", torch.zeros(()))
 
     @property
@@ -101,13 +123,15 @@ class BetaSpikeSlabLatent(Latent):
         """Return the law whose draws use the gate that ``knobs`` asks for."""
         off, on = self._concentrations(psi)
         scale = torch.exp(0.5 * clip_keeping_gradient(psi["logvar"], *LOG_VARIANCE_RANGE))
+        training = knobs.gates == "relaxed"
         return BetaSpikeSlab(
             off,
             on,
             psi["loc"],
             scale,
             relaxation=lambda l: self.relaxation(l, knobs),
-            hierarchical=self.form == "hierarchical" and knobs.gates == "relaxed",
+            hierarchical=self.form == "hierarchical" and (training or self.slab_sees_gamma),
+            spike_std=self.spike_std if training else 0.0,
             validate_args=False,
         )
 
@@ -124,18 +148,26 @@ class BetaSpikeSlabLatent(Latent):
         return [{name: values[i, None] for name, values in drawn.items()} for i in range(n)]
 
     def draw(self, q: Distribution, noise: Noise) -> Draw:
-        """Return gate times slab; in hierarchical training the gate's logit is drawn first."""
+        """Return gate times slab; in a hierarchical law the gate's logit is drawn first."""
         assert isinstance(q, BetaSpikeSlab)
-        shape = noise["slab"].shape[:-2]
-        if not q.hierarchical or q.relaxation is None:
-            return q.draw(shape, noise=noise)
+        if not q.hierarchical:
+            return q.draw(noise["slab"].shape[:-2], noise=noise)
         odds = log_odds_draw(q.on, q.off, noise["beta_on"], noise["beta_off"])
-        odds = clip_keeping_gradient(odds, *LOGIT_RANGE)
-        gate = q.relaxation(odds).rsample(noise=noise["gate"])
-        z = gate * q.slab.rsample(shape, noise=noise["slab"])
-        if self.spike_std:
-            z = z + (1 - gate) * self.spike_std * noise["spike"]
+        z, gate, _ = self._given(q, odds).draw(noise=noise)
+        assert gate is not None
+        if q.spike_std:
+            z = z + (1 - gate) * q.spike_std * noise["spike"]
         return Draw(z, gate, {"odds": odds})
+
+    def _given(self, q: BetaSpikeSlab, odds: Tensor) -> SpikeSlab:
+        """Return the law of the code given the drawn odds of being on, (..., B, K)."""
+        loc, scale = q.loc, q.scale
+        if self.by_gamma is not None:
+            gamma_above_mean = q.probs - odds.sigmoid()  # gamma - E[gamma] = E[v] - v
+            shift, stretch = F.linear(gamma_above_mean, self.by_gamma).float().chunk(2, dim=-1)
+            logvar = clip_keeping_gradient(2 * scale.log() + stretch, *LOG_VARIANCE_RANGE)
+            loc, scale = loc + shift, torch.exp(0.5 * logvar)
+        return SpikeSlab(clip_keeping_gradient(odds, *LOGIT_RANGE), loc, scale, q.relaxation, validate_args=False)
 
     def divergence(self, q: Distribution, p: Distribution, draw: Draw) -> Params:
         """Return what the gates cost, or their Beta laws where those were drawn, and what the chosen values cost."""
@@ -144,17 +176,32 @@ class BetaSpikeSlabLatent(Latent):
         gate, slab = kl_parts(q, p)
         if q.hierarchical:
             gate = hierarchical_gate_kl(q, p)
-            slab = self._mixture_ratio(q, p, draw) if self.spike_std else slab
+            if q.spike_std:
+                slab = self._mixture_ratio(q, p, draw)
+            elif self.slab_sees_gamma:
+                slab = kl_parts(self._given(q, draw.auxiliary["odds"]), p).slab
+            gate = gate.expand_as(slab)
         return {"kl_gate": gate.sum(-1), "kl_slab": slab.sum(-1)}
+
+    def log_ratio(self, q: Distribution, p: Distribution, draw: Draw) -> Tensor:
+        """Return log q - log p of a draw, (..., B): of the code alone, or of (v, z) where v was drawn."""
+        assert isinstance(q, BetaSpikeSlab)
+        assert isinstance(p, BetaSpikeSlab)
+        if not q.hierarchical:
+            return super().log_ratio(q, p, draw)
+        odds = draw.auxiliary["odds"]
+        rates = log_odds_log_prob(odds, q.on, q.off) - log_odds_log_prob(odds, p.on, p.off)
+        slabs = self._given(q, odds).slab.log_prob(draw.z) - p.slab.log_prob(draw.z)
+        return (rates + torch.where(draw.z == 0, 0.0, slabs)).sum(-1)
 
     def _mixture_ratio(self, q: BetaSpikeSlab, p: BetaSpikeSlab, draw: Draw) -> Tensor:
         """Return what a draw says of the divergence of the mixtures that share its odds."""
-        spike, odds = draw.z.new_tensor(self.spike_std), draw.auxiliary["odds"]
-        one, other = (GaussianSpikeSlab(odds, law.loc, law.scale, spike, validate_args=False) for law in (q, p))
+        given, spike = self._given(q, draw.auxiliary["odds"]), draw.z.new_tensor(self.spike_std)
+        one, other = (GaussianSpikeSlab(given.logits, l.loc, l.scale, spike, validate_args=False) for l in (given, p))
         return one.log_prob(draw.z) - other.log_prob(draw.z)
 
     def summary(self, psi: Params) -> CodeSummary:
-        """Return slab means and variances with the logits of being on, v integrated out."""
+        """Return slab means and variances, at the mean of v, with the logits of being on, v integrated out."""
         off, on = self._concentrations(psi)
         logits = (on.log() - off.log()).clamp(*LOGIT_RANGE)
         return CodeSummary(psi["loc"], psi["logvar"].clamp(*LOG_VARIANCE_RANGE).exp(), logits)

@@ -1,8 +1,8 @@
 """Models: short compositions of parts around one module."""
 
 from fewhot.models.beta_tcvae import beta_tcvae
-from fewhot.models.decoder import Decoder
-from fewhot.models.defaults import encoder_for, likelihood_for, observation_for
+from fewhot.models.decoder import ConvDecoder, Decoder
+from fewhot.models.defaults import decoder_for, encoder_for, likelihood_for, observation_for
 from fewhot.models.encoder import Encoder
 from fewhot.models.hsvae import hsvae
 from fewhot.models.latent_model import LatentModel
@@ -11,10 +11,12 @@ from fewhot.models.vae import vae
 from fewhot.models.vsc import vsc
 
 __all__ = [
+    "ConvDecoder",
     "Decoder",
     "Encoder",
     "LatentModel",
     "beta_tcvae",
+    "decoder_for",
     "encoder_for",
     "hsvae",
     "likelihood_for",

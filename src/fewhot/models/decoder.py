@@ -11,7 +11,7 @@ from fewhot.core.parts import Part
 from fewhot.core.records import Batch, ColumnMoments, ObservedRows
 from fewhot.core.registry import STRUCTURES
 from fewhot.likelihoods.base import Likelihood
-from fewhot.nn import MLP
+from fewhot.nn import MLP, PictureOutput, TransposedConvolutions
 
 
 @STRUCTURES.register("decoder")
@@ -28,9 +28,13 @@ class Decoder(Part):
         self.n_latent = n_latent
         self.hidden_layer_sizes = list(hidden_layer_sizes)
         self.activation = activation
-        self.body = MLP(n_latent, self.hidden_layer_sizes, activation)
-        self.output = nn.Linear(self.body.n_out, head.n_outputs)
+        self.body, self.output = self._networks(head)
         self.head = head
+
+    def _networks(self, head: Likelihood) -> tuple[Part, nn.Linear | PictureOutput]:
+        """Return the body, and a layer with a bias for each output."""
+        body = MLP(self.n_latent, self.hidden_layer_sizes, self.activation)
+        return body, nn.Linear(body.n_out, head.n_outputs)
 
     @torch.no_grad()
     def fit(self, moments: ColumnMoments) -> None:
@@ -45,3 +49,18 @@ class Decoder(Part):
     def generate(self, z: Tensor) -> ObservedRows:
         """Return p(x | z) of codes without data: reconstruction and sampling."""
         return self.head(self.output(self.body(z)))
+
+
+@STRUCTURES.register("conv-decoder")
+class ConvDecoder(Decoder):
+    """Transposed convolutions up to a square picture, and the likelihood that reads its pixels."""
+
+    def __init__(
+        self, n_latent: int, hidden_layer_sizes: Sequence[int], head: Likelihood, activation: str = "leaky-relu"
+    ) -> None:
+        super().__init__(n_latent, hidden_layer_sizes, head, activation)
+
+    def _networks(self, head: Likelihood) -> tuple[Part, PictureOutput]:
+        sizes = self.hidden_layer_sizes
+        body = TransposedConvolutions(self.n_latent, sizes, head.n_columns, self.activation)
+        return body, PictureOutput(sizes[-1], len(sizes), head.n_columns, head.n_outputs)

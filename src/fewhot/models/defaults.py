@@ -16,8 +16,9 @@ from fewhot.core.schedules import Cosine, Linear, Schedule
 from fewhot.features.observations import Observation
 from fewhot.features.transforms import Features, Identity, Log1p, Standardise
 from fewhot.likelihoods.base import Likelihood
+from fewhot.models.decoder import ConvDecoder, Decoder
 from fewhot.models.encoder import Encoder
-from fewhot.nn import RowsMLP, UserBody
+from fewhot.nn import Convolutions, RowsMLP, UserBody
 
 
 def likelihood_for(spec: DataSpec, choice: str | Likelihood = "auto") -> Likelihood:
@@ -54,11 +55,13 @@ def observation_for(spec: DataSpec, choice: str) -> Observation:
 def encoder_for(
     spec: DataSpec, hidden_layer_sizes: Sequence[int], choice: str | nn.Module = "auto", activation: str = "relu"
 ) -> Encoder:
-    """Return an encoder of these rows: an MLP, a registered body by name, or a copy of a user's module."""
+    """Return an encoder of these rows: an MLP, convolutions, a registered body, or a copy of a user's module."""
     if isinstance(choice, nn.Module):
         return Encoder(features_for(spec), _user_body(choice, spec.n_columns))
     if choice in ("auto", "mlp"):
         return Encoder(features_for(spec), RowsMLP(spec.n_columns, hidden_layer_sizes, activation))
+    if choice == "conv":
+        return Encoder(features_for(spec), Convolutions(spec.n_columns, hidden_layer_sizes))
     if not isinstance(choice, str):
         raise InvalidParameterError(
             f"encoder is {choice!r}; it must be 'auto', the name of a registered body or a torch module from rows "
@@ -72,6 +75,14 @@ def encoder_for(
             f"pass it as a module."
         ) from error
     return Encoder(features_for(spec), body)
+
+
+def decoder_for(
+    n_latent: int, hidden_layer_sizes: Sequence[int], encoder: str | nn.Module, head: Likelihood
+) -> Decoder:
+    """Return the decoder that mirrors an encoder: transposed convolutions for convolutions, an MLP for all others."""
+    kind = ConvDecoder if encoder == "conv" else Decoder
+    return kind(n_latent, list(hidden_layer_sizes)[::-1], head)
 
 
 def rate_decay(n_steps: int) -> Cosine:

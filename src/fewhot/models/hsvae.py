@@ -11,8 +11,7 @@ from fewhot.core.registry import MODELS
 from fewhot.inference import Amortised
 from fewhot.latents import BetaSpikeSlabLatent, BinaryConcrete
 from fewhot.likelihoods.base import Likelihood
-from fewhot.models.decoder import Decoder
-from fewhot.models.defaults import encoder_for, likelihood_for, observation_for
+from fewhot.models.defaults import decoder_for, encoder_for, likelihood_for, observation_for
 from fewhot.models.gating import INDEPENDENT_UNITS
 from fewhot.models.latent_model import LatentModel
 from fewhot.objectives import KL, Objective, Reconstruction
@@ -35,6 +34,7 @@ def hsvae(
     gate_kl_weight: float = 1.0,
     form: str = "collapsed",
     spike_std: float = 0.0,
+    slab_sees_gamma: bool = False,
     faithful: bool = False,
     n_steps: int = 20_000,
 ) -> LatentModel:
@@ -46,9 +46,10 @@ def hsvae(
     with :math:`K_j = \mathrm{KL}(\mathrm{Beta}(a_j,b_j)\,\|\,\mathrm{Beta}(a,b))` in the hierarchical form and the
     smaller :math:`B(\tfrac{b_j}{a_j+b_j}\,\|\,\tfrac{b}{a+b})` in the collapsed one. ``gate_prior`` is
     :math:`(a, b)`, the concentrations of being off and on; ``l0`` learns them and holds the mean number of active
-    units by a dial, none serving more than ``max_share`` of the rows. ``spike_std`` gives the spike a width in
-    hierarchical training. ``faithful`` trains as published: a and b from softplus heads, a temperature of 0.5, no
-    warm-up and a constant rate.
+    units by a dial, none serving more than ``max_share`` of the rows. In the hierarchical form ``spike_std`` gives the
+    spike a width in training, and ``slab_sees_gamma`` lets slabs depend on the drawn rates:
+    :math:`\tfrac{b_j}{a_j+b_j}\,G_j` becomes :math:`\mathbb{E}_v[v_j\,G_j(v)]`. ``faithful`` trains as published: a and
+    b from softplus heads, a temperature of 0.5, no warm-up and a constant rate.
     """
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
@@ -60,9 +61,9 @@ def hsvae(
     return LatentModel(
         observation=observed,
         encoder=body,
-        latent=BetaSpikeSlabLatent(body.n_out, n_latent, relaxation, form, heads, spike_std),
+        latent=BetaSpikeSlabLatent(body.n_out, n_latent, relaxation, form, heads, spike_std, slab_sees_gamma),
         prior=BetaSpikeSlabPrior(n_latent, off, on, learned=l0 is not None),
-        decoder=Decoder(n_latent, list(hidden_layer_sizes)[::-1], likelihood_for(seen, likelihood)),
+        decoder=decoder_for(n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
         objective=Objective([Reconstruction(), KL(kl_weight, gate_kl_weight), *dial]),
         inference=Amortised(),
         schedules={} if faithful else INDEPENDENT_UNITS.schedules(n_steps),

@@ -11,8 +11,7 @@ from fewhot.core.registry import MODELS
 from fewhot.inference import Amortised
 from fewhot.latents import GaussianLatent
 from fewhot.likelihoods.base import Likelihood
-from fewhot.models.decoder import Decoder
-from fewhot.models.defaults import encoder_for, likelihood_for, observation_for, schedules_for
+from fewhot.models.defaults import decoder_for, encoder_for, likelihood_for, observation_for, schedules_for
 from fewhot.models.latent_model import LatentModel
 from fewhot.objectives import KL, MMD, Objective, Reconstruction
 from fewhot.priors import GaussianSpikeSlabPrior
@@ -46,7 +45,7 @@ def mat_vae(
     The divergence has no closed form and is estimated from the draw of each pass. It is warmed up, and posteriors begin
     about as narrow as the spike: a unit that begins in the slab and has nothing to say stays there, at a price of
     :math:`-\log(1-w)` nats instead of :math:`-\log w`. ``faithful`` trains as first published: from posteriors as wide
-    as the slab, without warm-up, at one learning rate.
+    as the slab, without warm-up, by AMSGrad at one learning rate.
     """
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
@@ -58,8 +57,8 @@ def mat_vae(
         encoder=body,
         latent=GaussianLatent(body.n_out, n_latent, start),
         prior=GaussianSpikeSlabPrior(n_latent, spike_weight, spike_std),
-        decoder=Decoder(n_latent, list(hidden_layer_sizes)[::-1], likelihood_for(seen, likelihood)),
+        decoder=decoder_for(n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
         objective=Objective([Reconstruction(), KL(weight=kl_weight), *matching]),
-        inference=Amortised(),
+        inference=Amortised(amsgrad=faithful),
         schedules={} if faithful else schedules_for(n_steps),
     )

@@ -11,8 +11,7 @@ from fewhot.core.registry import MODELS
 from fewhot.inference import Amortised
 from fewhot.latents import GaussianLatent
 from fewhot.likelihoods.base import Likelihood
-from fewhot.models.decoder import Decoder
-from fewhot.models.defaults import encoder_for, likelihood_for, observation_for, rate_decay
+from fewhot.models.defaults import decoder_for, encoder_for, likelihood_for, observation_for, rate_decay
 from fewhot.models.latent_model import LatentModel
 from fewhot.objectives import KL, ActivationNorm, Objective, Reconstruction
 from fewhot.priors import StandardPrior
@@ -46,7 +45,7 @@ def vae(
         encoder=body,
         latent=GaussianLatent(body.n_out, n_latent),
         prior=StandardPrior(n_latent),
-        decoder=Decoder(n_latent, list(hidden_layer_sizes)[::-1], likelihood_for(seen, likelihood)),
+        decoder=decoder_for(n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
         objective=Objective([Reconstruction(), KL(weight=beta), *penalties]),
         inference=Amortised(),
         schedules={"learning_rate": rate_decay(n_steps)},

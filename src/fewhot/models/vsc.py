@@ -13,8 +13,7 @@ from fewhot.inference import Amortised
 from fewhot.latents import SharpSigmoid, SpikeSlabLatent
 from fewhot.latents.relaxations import Relaxation
 from fewhot.likelihoods.base import Likelihood
-from fewhot.models.decoder import Decoder
-from fewhot.models.defaults import encoder_for, features_for, likelihood_for, observation_for
+from fewhot.models.defaults import decoder_for, encoder_for, features_for, likelihood_for, observation_for
 from fewhot.models.gating import INDEPENDENT_UNITS, JOINT_UNITS
 from fewhot.models.latent_model import LatentModel
 from fewhot.objectives import KL, Objective, PseudoInputKL, Reconstruction, Term
@@ -81,7 +80,7 @@ def vsc(
         encoder=body,
         latent=SpikeSlabLatent(body.n_out, n_latent, relaxation, gate_head="relu" if faithful else "logit"),
         prior=prior,
-        decoder=Decoder(n_latent, list(hidden_layer_sizes)[::-1], likelihood_for(seen, likelihood)),
+        decoder=decoder_for(n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
         objective=Objective([Reconstruction(), kl, *policy.dial(l0, n_latent, n_steps, max_share)]),
         inference=Amortised(),
         schedules=_schedules(n_steps, pretrain_spikes, faithful),

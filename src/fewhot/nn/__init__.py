@@ -1,7 +1,17 @@
 """Bodies: networks from rows or codes to vectors. No probability, no losses."""
 
 from fewhot.nn.autoregression import Autoregression
+from fewhot.nn.conv import Convolutions, PictureOutput, TransposedConvolutions
 from fewhot.nn.mlp import MLP, RowsMLP, UserBody
 from fewhot.nn.rows_linear import RowsLinear
 
-__all__ = ["MLP", "Autoregression", "RowsLinear", "RowsMLP", "UserBody"]
+__all__ = [
+    "MLP",
+    "Autoregression",
+    "Convolutions",
+    "PictureOutput",
+    "RowsLinear",
+    "RowsMLP",
+    "TransposedConvolutions",
+    "UserBody",
+]

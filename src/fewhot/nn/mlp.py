@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 
 from torch import Tensor, nn
@@ -14,7 +15,14 @@ from fewhot.core.records import Rows
 from fewhot.core.registry import BODIES
 from fewhot.nn.rows_linear import RowsLinear
 
-ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU, "silu": nn.SiLU}
+LEAK = 0.2
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "relu": nn.ReLU,
+    "tanh": nn.Tanh,
+    "gelu": nn.GELU,
+    "silu": nn.SiLU,
+    "leaky-relu": partial(nn.LeakyReLU, LEAK),
+}
 
 
 def activation_named(name: str) -> nn.Module:

@@ -21,6 +21,7 @@ class _Lists(NamedTuple):
     gradients: list[Tensor]
     first: list[Tensor]
     second: list[Tensor]
+    largest: list[Tensor]  # empty but for AMSGrad
 
 
 class _Scalars(NamedTuple):
@@ -41,7 +42,7 @@ class FusedAdam:
     parameters
         What to move.
     spec
-        Betas and weight decay.
+        Betas, weight decay, and whether to divide by the largest second moment so far (AMSGrad).
     rate
         The learning rate, a device scalar that may change between steps.
     scale
@@ -59,6 +60,7 @@ class FusedAdam:
         self.count = torch.zeros((), device=rate.device)
         self.first = [torch.zeros_like(p, memory_format=torch.contiguous_format) for p in self.parameters]
         self.second = [torch.zeros_like(p, memory_format=torch.contiguous_format) for p in self.parameters]
+        self.largest = [torch.zeros_like(square) for square in self.second] if spec.amsgrad else []
         self.update = _fused
 
     def compile(self, **options: Any) -> None:
@@ -83,6 +85,7 @@ class FusedAdam:
             gradients=list(gradients.values()),
             first=[self.first[j] for j in gradients],
             second=[self.second[j] for j in gradients],
+            largest=[self.largest[j] for j in gradients if self.spec.amsgrad],
         )
         self.update(lists, _Scalars(self.count, self.rate, self.scale, self.halted), self.spec)
 
@@ -98,8 +101,9 @@ class FusedAdam:
 
     def state(self) -> dict[str, Tensor]:
         """Return the tensors a checkpoint needs."""
-        moments = {f"{j}/first": value for j, value in enumerate(self.first)}
-        return {"count": self.count, **moments, **{f"{j}/second": value for j, value in enumerate(self.second)}}
+        moments = {"first": self.first, "second": self.second, "largest": self.largest}
+        named = {f"{j}/{name}": value for name, values in moments.items() for j, value in enumerate(values)}
+        return {"count": self.count, **named}
 
     def load(self, state: dict[str, Tensor]) -> None:
         """Take a checkpoint's tensors back."""
@@ -108,7 +112,7 @@ class FusedAdam:
 
 
 def _fused(lists: _Lists, scalars: _Scalars, spec: OptimiserSpec) -> None:
-    weights, gradients, first, second = lists
+    weights, gradients, first, second, largest = lists
     count, rate, scale, halted = scalars
     count += 1 - halted
     # On a CPU, where reading a number is free, a scale of 1 is left out: dividing would write every gradient again.
@@ -118,14 +122,14 @@ def _fused(lists: _Lists, scalars: _Scalars, spec: OptimiserSpec) -> None:
         gradients,
         first,
         second,
-        [],
+        largest,
         [count] * len(weights),
         lr=rate,
         beta1=spec.betas[0],
         beta2=spec.betas[1],
         weight_decay=spec.weight_decay,
         eps=_EPSILON,
-        amsgrad=False,
+        amsgrad=spec.amsgrad,
         maximize=False,
         grad_scale=scale if divides else None,
         found_inf=halted,
@@ -139,11 +143,14 @@ def _pointwise(lists: _Lists, scalars: _Scalars, spec: OptimiserSpec) -> None:
     stays = halted > 0
     size = rate / -torch.expm1(count * math.log(beta1))  # 1 - beta^t without cancellation
     root = (-torch.expm1(count * math.log(beta2))).sqrt()
-    for weight, gradient, mean, square in zip(*lists, strict=True):
+    for j, (weight, gradient, mean, square) in enumerate(zip(*lists[:4], strict=True)):
         g = gradient / scale + spec.weight_decay * weight
         new_mean = torch.lerp(mean, g, 1 - beta1)
         new_square = torch.lerp(square, g * g, 1 - beta2)
-        new_weight = weight - size * new_mean / (new_square.sqrt() / root + _EPSILON)
+        divisor = torch.maximum(lists.largest[j], new_square) if spec.amsgrad else new_square
+        new_weight = weight - size * new_mean / (divisor.sqrt() / root + _EPSILON)
         mean.copy_(torch.where(stays, mean, new_mean))
         square.copy_(torch.where(stays, square, new_square))
+        if spec.amsgrad:
+            lists.largest[j].copy_(torch.where(stays, lists.largest[j], divisor))
         weight.copy_(torch.where(stays, weight, new_weight))
