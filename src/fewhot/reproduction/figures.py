@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fewhot.core.files import replacing_file
+from fewhot.plots.grouping import grouped_units
 from fewhot.plots.sweep import draw_curves
 from fewhot.reproduction.measurements import Value
 
@@ -61,6 +62,15 @@ def code_bars(axes: Axes, code: np.ndarray, *, title: str = "") -> None:
     axes.tick_params(labelsize="x-small")
     axes.set_xticks([])
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def strength_grid(axes: Axes, strength: np.ndarray, *, title: str, x: str, y: str, hide_below: float = 0.07) -> None:
+    """Draw strengths between 0 and 1, (kinds, units), units in the order of the kind that each serves most."""
+    shown = np.where(strength < hide_below, 0.0, strength)
+    order, _ = grouped_units(shown, shown)
+    axes.imshow(shown[:, order], cmap="Blues", vmin=0, vmax=1, aspect="auto", interpolation="none")
+    axes.set(xlabel=x, ylabel=y)
+    axes.set_title(title, fontsize="medium")
 
 
 def save(figure: Figure, stem: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:

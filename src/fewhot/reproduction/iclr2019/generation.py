@@ -19,8 +19,8 @@ from fewhot.reproduction.iclr2019.grid import (
     fits,
     quick_fits,
 )
-from fewhot.reproduction.iclr2019.measuring import CONDITIONAL_COPIES, NEIGHBOUR_IMAGES, NEIGHBOUR_SAMPLES
 from fewhot.reproduction.measurements import Measurements
+from fewhot.reproduction.measuring import CONDITIONAL_COPIES, NEIGHBOUR_IMAGES, NEIGHBOUR_SAMPLES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
