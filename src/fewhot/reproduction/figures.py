@@ -55,6 +55,14 @@ def image_grid(axes: Axes, images: np.ndarray, n_columns: int, *, title: str = "
     axes.set_title(title, fontsize="medium")
 
 
+def conditional_samples(given: np.ndarray, drawn: np.ndarray, *, title: str) -> Figure:
+    """Draw images (n, side²), each followed by its samples (n * copies, side²)."""
+    figure, axes = panels(1, 1, width=5.0, height=3.8)
+    rows = np.concatenate([given[:, None], drawn.reshape(len(given), -1, given.shape[1])], axis=1)
+    image_grid(axes[0, 0], rows.reshape(-1, given.shape[1]), rows.shape[1], title=title)
+    return figure
+
+
 def code_bars(axes: Axes, code: np.ndarray, *, title: str = "") -> None:
     """Draw one code as bars, one a unit."""
     axes.bar(np.arange(len(code)), code, width=1.0, color=COLOURS[0])

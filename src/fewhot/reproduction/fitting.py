@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from fewhot.likelihoods import GaussianLikelihood
 
 FLOOR = math.exp(-9)
@@ -25,3 +27,8 @@ def arguments(settings: Mapping[str, Any], n_columns: int) -> dict[str, Any]:
         "compile": "graph",
         "random_state": settings["seed"],
     }
+
+
+def first_rows(loaded: Any, n_rows: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first rows and their labels; the files are in random order."""
+    return loaded.X[:n_rows], loaded.y[:n_rows]

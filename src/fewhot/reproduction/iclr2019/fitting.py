@@ -14,7 +14,7 @@ from fewhot.estimators import VAE, VSC
 from fewhot.models.latent_model import LatentModel
 from fewhot.reproduction import measuring
 from fewhot.reproduction.cells import Measured, cell_function, dataset
-from fewhot.reproduction.fitting import arguments
+from fewhot.reproduction.fitting import arguments, first_rows
 from fewhot.reproduction.iclr2019.grid import VAE_ALPHA
 
 TRAINING_ROWS = 10_000
@@ -41,8 +41,8 @@ def estimator(settings: Mapping[str, Any], n_columns: int) -> VAE | VSC:
 def fit_and_measure(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
     """Fit one model and measure it on the test rows."""
     train, test = (dataset(settings["data"], split, data_dir) for split in ("train", "test"))
-    X, y = _first(train, settings["n_train"])
-    X_test, y_test = _first(test, settings["n_test"])
+    X, y = first_rows(train, settings["n_train"])
+    X_test, y_test = first_rows(test, settings["n_test"])
     model = estimator(settings, X.shape[1]).fit(X)
     seed = derive_seed(settings["seed"], "measuring") % 2**31
     numbers = measuring.bounds(model, X_test) | measuring.sparsity(model, X_test)
@@ -58,8 +58,3 @@ def fit_and_measure(settings: Mapping[str, Any], data_dir: Path | None) -> Measu
     if "pictures" in settings["measure"]:
         arrays = measuring.pictures(model, X_test, y_test, seed)
     return Measured(numbers, arrays)
-
-
-def _first(loaded: Any, n_rows: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first rows and their labels; the files are in random order."""
-    return loaded.X[:n_rows], loaded.y[:n_rows]

@@ -1,4 +1,4 @@
-"""The models of the paper, trained as it says, and the cell function for faces with known sources."""
+"""The models of the paper, trained as it says, and the cell functions for faces and for images of clothes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fewhot.core.records import DataSpec
 from fewhot.core.schedules import Linear, Piecewise, Schedule
+from fewhot.core.seeding import derive_seed
 from fewhot.data import Smiley, smiley
 from fewhot.estimators import VAE, VSC, BetaTCVAE
 from fewhot.estimators.base import LatentEstimator
-from fewhot.metrics import code_matrix, source_correlation
+from fewhot.metrics import class_activation, code_matrix, source_correlation
 from fewhot.models.latent_model import LatentModel
 from fewhot.reproduction import measuring
 from fewhot.reproduction.cells import Measured, cell_function, dataset
-from fewhot.reproduction.fitting import arguments
+from fewhot.reproduction.fitting import arguments, first_rows
+from fewhot.reproduction.uai2019 import classes
 
 SLABS_FROM, SLABS_IN = 0.25, 0.3
 """Shares of the steps between which the values come in, on Smiley."""
@@ -99,3 +103,30 @@ def fit_smiley(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
 def faces(seed: int, n_rows: int) -> Smiley:
     """Return faces with their sources, kept in memory for the next cell."""
     return smiley(n_rows, random_state=seed)
+
+
+@cell_function("uai2019-fashion", version=1)
+def fit_fashion(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
+    """Fit one model to images of clothes; measure its bounds, and what units, samples and walks say of classes."""
+    train, test = (
+        first_rows(dataset(settings["data"], split, data_dir), settings[f"n_{split}"]) for split in ("train", "test")
+    )
+    model = estimator(settings, train[0].shape[1]).fit(train[0])
+    numbers = measuring.bounds(model, test[0]) | measuring.sparsity(model, test[0])
+    numbers["reconstruction_r2"] = measuring.explained(model, test[0])
+    if isinstance(model, VSC):
+        found = model.bounds(test[0])
+        numbers |= {f"bound_{name}": float(found[name].mean(dtype=float)) for name in ("corrected", "paper")}
+    arrays: dict[str, np.ndarray] = {}
+    seed = derive_seed(settings["seed"], "measuring") % 2**31
+    if "classes" in settings["measure"]:
+        p_active = class_activation(model, *test).p_active
+        numbers |= classes.differences(p_active)
+        arrays["p_active"] = p_active
+    if "neighbours" in settings["measure"]:
+        numbers |= measuring.neighbours(model, train, test, seed)
+    if "walks" in settings["measure"]:
+        numbers |= classes.walks(model, train, test, seed)
+    if "pictures" in settings["measure"]:
+        arrays |= measuring.pictures(model, *test, seed) | classes.shown_walks(model, *test)
+    return Measured(numbers, arrays)
