@@ -73,11 +73,14 @@ def code_bars(axes: Axes, code: np.ndarray, *, title: str = "") -> None:
 
 
 def strength_grid(axes: Axes, strength: np.ndarray, *, title: str, x: str, y: str, hide_below: float = 0.07) -> None:
-    """Draw strengths between 0 and 1, (kinds, units), units in the order of the kind that each serves most."""
+    """Draw strengths between 0 and 1, (kinds, units), units in the order of the kind that each serves most.
+
+    A plain form of the maps in `fewhot.plots`, for many in one figure.
+    """
     shown = np.where(strength < hide_below, 0.0, strength)
     order, _ = grouped_units(shown, shown)
     axes.imshow(shown[:, order], cmap="Blues", vmin=0, vmax=1, aspect="auto", interpolation="none")
-    axes.set(xlabel=x, ylabel=y)
+    axes.set(xlabel=x, ylabel=y, xticks=[])
     axes.set_title(title, fontsize="medium")
 
 

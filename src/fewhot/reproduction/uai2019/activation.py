@@ -10,7 +10,7 @@ import numpy as np
 from fewhot.reproduction.comparing import more
 from fewhot.reproduction.entry import Cell, Check, Entry, Reading
 from fewhot.reproduction.measurements import Measurements, Value
-from fewhot.reproduction.uai2019.bounds import CHANGE
+from fewhot.reproduction.uai2019.bounds import FEWER_STEPS
 from fewhot.reproduction.uai2019.classes import OFF, ON, SHOWN_WALKS, WALKS
 from fewhot.reproduction.uai2019.grid import ALPHA, ELBO_MIDDLE, OPEN_CHOICES, PAPER, SEEDS, fashion_fit
 
@@ -134,7 +134,7 @@ FIGURE_6 = Entry(
         "more than 2 SE."
     ),
     open_choices=CHOICES,
-    changes=(CHANGE,),
+    changes=(FEWER_STEPS,),
     cells=cells,
     judge=judge_figure_6,
     draw=draw_figure_6,
@@ -160,7 +160,7 @@ FIGURE_7 = Entry(
         "training image of their class. Distances halfway are reported, and decide nothing."
     ),
     open_choices=CHOICES,
-    changes=(CHANGE,),
+    changes=(FEWER_STEPS,),
     cells=cells,
     judge=judge_figure_7,
     draw=draw_figure_7,

@@ -31,10 +31,8 @@ BOUNDS = {
     "bound_corrected": "paying for the selection",
     "bound_paper": "as published",
 }
-CHANGE = (
-    f"{STEPS:,} steps instead of 70,000, the schedule scaled; so that it trains as far, the β-VAE has the VSC's step "
-    "sizes instead of 1e-4 throughout."
-)
+FEWER_STEPS = f"{STEPS:,} steps instead of 70,000, the schedule scaled."
+SAME_STEP_SIZES = "So that it trains as far in fewer steps, the β-VAE has the VSC's step sizes, not 1e-4 throughout."
 HAR_MISSING = (
     "UCI-HAR (10,299 rows of 561 features): its archive is fetched from archive.ics.uci.edu, which was not within "
     "reach. The dataset uci_har reads it; this entry has no cells for it."
@@ -83,8 +81,8 @@ def draw(measured: Measurements) -> dict[str, Figure]:
     from fewhot.reproduction.figures import curves, panels
 
     figure, axes = panels(1, 2)
-    sizes = {BASELINES["beta-vae"]: by_size(measured, "bound", "beta-vae")}
-    sizes |= {f"VSC, {words}": by_size(measured, number, "vsc") for number, words in BOUNDS.items()}
+    sizes = {f"VSC, {words}": by_size(measured, number, "vsc") for number, words in BOUNDS.items()}
+    sizes[BASELINES["beta-vae"]] = by_size(measured, "bound", "beta-vae")
     here = measured.where(model="vsc", n_units=ELBO_MIDDLE)
     alphas = {f"VSC, {words}": here.along(number, "alpha") for number, words in BOUNDS.items()}
     curves(axes[0, 0], sizes, title=f"Fashion-MNIST, α = {ALPHA:g}", x="latent units", y="test bound (nats)")
@@ -125,7 +123,7 @@ ELBO = Entry(
     published=PUBLISHED,
     rule=RULE,
     open_choices=CHOICES,
-    changes=(CHANGE,),
+    changes=(FEWER_STEPS, SAME_STEP_SIZES),
     cells=cells,
     judge=judge,
     draw=draw,

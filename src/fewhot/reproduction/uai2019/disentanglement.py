@@ -146,7 +146,7 @@ def _matrices(measured: Measurements) -> Figure:
         for k, size in enumerate(sizes):
             found = here.array("correlation", n_units=size)
             if found is not None:
-                strength_grid(axes[i, k], np.abs(found), title=f"{name}, {size} units", x="unit", y="source")
+                strength_grid(axes[i, k], np.abs(found), title=f"{name}, {size} units", x="units, in order", y="source")
     return figure
 
 
