@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fewhot.reproduction.figures import code_bars, curves, image_grid, panels, save
+from fewhot.reproduction.figures import code_bars, conditional_samples, curves, image_grid, panels, save, strength_grid
 from fewhot.reproduction.measurements import Value
 
 
@@ -34,6 +34,18 @@ def test_a_code_has_a_bar_a_unit():
     _, axes = panels(1, 1)
     code_bars(axes[0, 0], np.array([0.0, 2.0, -1.0]))
     assert [bar.get_height() for bar in axes[0, 0].patches] == [0.0, 2.0, -1.0]
+
+
+def test_strengths_are_ordered_by_kind_and_faint_ones_hidden():
+    _, axes = panels(1, 1)
+    strength_grid(axes[0, 0], np.array([[0.05, 0.9], [0.8, 0.1]]), title="t", x="x", y="y")
+    assert axes[0, 0].get_images()[0].get_array().tolist() == [[0.9, 0.0], [0.1, 0.8]]
+
+
+def test_samples_stand_behind_their_image():
+    given = np.array([[0.0, 1, 0, 0], [1, 0, 0, 0]])
+    sheet = conditional_samples(given, np.repeat(given, 3, axis=0), title="t").axes[0].get_images()[0].get_array()
+    assert sheet.shape == (2 + 2 + 2, 4 * 2 + 3 * 2)
 
 
 def test_the_same_figure_gives_the_same_bytes(tmp_path):

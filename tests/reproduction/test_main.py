@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from fewhot.reproduction.__main__ import main
-from tests.reproduction.conftest import Bench
+from tests.reproduction.conftest import Bench, fake_cell
 
 
 @pytest.fixture
@@ -44,6 +44,13 @@ def test_a_failed_cell_shows_in_the_exit_status(bench: Bench, arguments):
     bench.add("a", range(2))
     bench.failing = {1}
     assert main(["a", "--quick", *arguments]) == 1
+
+
+def test_a_shard_says_that_more_cells_will_follow(bench: Bench, arguments, capsys):
+    bench.add("a", range(2), follow_up=lambda quick, measured: [fake_cell(1, 7)])
+    assert main(["a", "--shard", "0/2", *arguments]) == 1
+    assert "a will need more: run it again when all shards have ended" in capsys.readouterr().out
+    assert main(["a", "--shard", "1/2", *arguments]) == 0
 
 
 def test_a_time_limit_shows_in_the_exit_status(bench: Bench, arguments, capsys):

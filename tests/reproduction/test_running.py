@@ -5,6 +5,7 @@ import pytest
 from fewhot.core.errors import InvalidParameterError, UnknownNameError
 from fewhot.reproduction import Cell, run
 from fewhot.reproduction.cells import CELLS, CellFunction
+from fewhot.reproduction.measurements import Measurements
 from fewhot.reproduction.progress import Event, show, silent
 from fewhot.reproduction.running import as_shard, ordered, sharded
 from tests.reproduction.conftest import Bench, fake_cell
@@ -189,3 +190,37 @@ def test_nothing_but_unreadable_data_is_not_runnable(bench: Bench, places, monke
     monkeypatch.setattr("fewhot.reproduction.running.digest_of", unreadable)
     bench.add("a", range(1), cells=lambda quick: [Cell(kind="fake", settings={"x": 1}, data="photos")])
     assert compute(bench, places, write_results=True).verdicts == {"a": "not runnable"}
+
+
+def with_more_seeds(bench: Bench) -> None:
+    """An entry whose further cells are another seed of the x with the largest y."""
+
+    def of_the_best(quick: bool, measured: Measurements) -> list[Cell]:
+        best = max(measured.levels("x"), key=lambda x: measured.value("y", x=x).mean)
+        return [fake_cell(best, 7)]
+
+    bench.add("a", range(2), cells=lambda quick: [fake_cell(x) for x in range(2)], follow_up=of_the_best)
+
+
+def test_cells_may_ask_for_more(bench: Bench, places):
+    with_more_seeds(bench)
+    summary = run(["a"], progress=silent, **places)
+    assert (summary.computed, summary.complete) == (3, True)
+    assert bench.computed == {0: 1, 1: 2}
+    assert summary.verdicts == {"a": "reproduced"}
+
+
+def test_what_cells_ask_for_waits_for_all_shards(bench: Bench, places):
+    with_more_seeds(bench)
+    first = run(["a"], progress=silent, shard="0/2", **places)
+    assert (first.computed, first.waiting, first.complete) == (1, ("a",), False)
+    second = run(["a"], progress=silent, shard="1/2", **places)
+    assert second.waiting == ()
+    assert run(["a"], progress=silent, shard="0/2", **places).complete
+    assert bench.computed == {0: 1, 1: 2}
+
+
+def test_a_paper_stands_for_all_its_entries(bench: Bench, places):
+    for name in ("a2019-one", "a2019-two", "b2020-one"):
+        bench.add(name, range(1))
+    assert set(run(["a2019", "a2019-one"], progress=silent, **places).verdicts) == {"a2019-one", "a2019-two"}

@@ -24,7 +24,9 @@ Examples:
 def reproduce(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ID...", help="Entries to run; none, or 'list', lists them.", show_default=False),
+        typer.Argument(
+            metavar="ID...", help="Entries or papers to run; none, or 'list', lists them.", show_default=False
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Few rows, few steps, one seed: shows that all runs, decides nothing.")
@@ -62,6 +64,8 @@ def reproduce(
             said = f"{verdict} (a quick run decides nothing)" if quick and verdict == UNDECIDED else verdict
             say(f"{name}: {said}. See {out / name / 'quick' if quick else out / name}.")
         say(", ".join(f"{count} cells {what}" for what, count in counts.items()) + ".")
+        if summary.waiting:
+            say(f"{', '.join(summary.waiting)}: run it again when all shards have ended; it will need more cells.")
     if not summary.complete:
         raise typer.Exit(FAILED)
 

@@ -4,6 +4,8 @@
     python -m fewhot.reproduction --all --data-dir DIR --cache DIR [--shard 0/4] [--limit-seconds N]
     python -m fewhot.reproduction --all --assemble --data-dir DIR --cache DIR --out DIR
 
+In the place of ``--all``, name entries or papers: ``iclr2019-fig2``, or ``iclr2019`` for all of one paper. Cells that
+depend on what others measured are computed by the same command, run again once every shard has ended; it says so.
 Shards of one grid may run side by side, also on one GPU; set OMP_NUM_THREADS so that together they fit the cores.
 Cells need no matplotlib; ``--assemble`` draws and judges what the cache holds, and computes nothing.
 """
@@ -25,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments."""
     doc = (__doc__ or "").splitlines()
     parse = argparse.ArgumentParser("python -m fewhot.reproduction", description=doc[0])
-    parse.add_argument("ids", nargs="*", metavar="ID", help="entries, as --list names them")
+    parse.add_argument("ids", nargs="*", metavar="ID", help="entries, as --list names them, or papers")
     parse.add_argument("--all", action="store_true", help="every entry")
     parse.add_argument("--list", action="store_true", help="name the entries and their verdicts")
     parse.add_argument("--quick", action="store_true", help="few rows, few steps, one seed: decides nothing")
@@ -72,9 +74,10 @@ def _go(ids: list[str], given: argparse.Namespace) -> int:
         write_results=False,
         **places,
     )
+    again = f"; {', '.join(summary.waiting)} will need more: run it again when all shards have ended"
     sys.stdout.write(
         f"{summary.computed} cells computed, {summary.kept} found on disk, {len(summary.failed)} failed, "
-        f"{summary.left} left; the same command with --assemble writes the results\n"
+        f"{summary.left} left{again if summary.waiting else ''}; the same command with --assemble writes the results\n"
     )
     return 0 if summary.complete else 1
 

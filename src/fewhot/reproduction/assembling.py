@@ -15,7 +15,7 @@ from fewhot.reproduction.catalogue import chosen, entries
 from fewhot.reproduction.entry import Entry
 from fewhot.reproduction.facts import commit_of
 from fewhot.reproduction.measurements import Measurements
-from fewhot.reproduction.running import CACHE, RESULTS, Identities
+from fewhot.reproduction.running import CACHE, RESULTS, Identities, first_cells, follow_ups
 from fewhot.reproduction.verdicts import NOT_RUNNABLE, UNDECIDED, Progressed, Verdict, decide
 
 log = logging.getLogger("fewhot")
@@ -127,7 +127,8 @@ def _collect(
     entry: Entry, cache: CellCache, data_dir: Path | None, *, quick: bool
 ) -> tuple[Measurements, list[dict[str, Any]], Progressed]:
     identities = Identities(data_dir)
-    known = [identities(cell) for cell in (() if entry.missing else entry.cells(quick))]
+    later, _ = follow_ups([entry], cache, identities, quick=quick)
+    known = [identities(cell) for cell in (*first_cells(entry, quick=quick), *later)]
     found = [(cache.row(facts), cache.record(facts)) for facts in known]
     rows = [row for row, _ in found if row is not None]
     records = [record for _, record in found if record is not None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import NoReturn
 
 from fewhot.core.errors import DuplicateNameError, UnknownNameError
 from fewhot.reproduction.entry import Entry
@@ -12,10 +13,10 @@ from fewhot.reproduction.entry import Entry
 
 @lru_cache(maxsize=1)
 def _all() -> dict[str, Entry]:
-    from fewhot.reproduction import iclr2019
+    from fewhot.reproduction import iclr2019, uai2019
 
     found: dict[str, Entry] = {}
-    for entry in (*iclr2019.ENTRIES,):
+    for entry in (*iclr2019.ENTRIES, *uai2019.ENTRIES):
         if entry.id in found:
             raise DuplicateNameError(f"Two entries are called {entry.id!r}; give each its own id.")
         found[entry.id] = entry
@@ -28,12 +29,19 @@ def entries() -> dict[str, Entry]:
 
 
 def chosen(ids: Iterable[str]) -> list[Entry]:
-    """Return the entries with these ids."""
+    """Return the entries with these ids, each once; how ids begin up to a dash, such as "iclr2019", stands for all."""
     known = entries()
-    return [known[name] if name in known else _unknown(name, known) for name in dict.fromkeys(ids)]
+    found = {name: known[name] for asked in ids for name in _matching(asked, known)}
+    return list(found.values())
 
 
-def _unknown(name: str, known: dict[str, Entry]) -> Entry:
+def _matching(asked: str, known: dict[str, Entry]) -> list[str]:
+    if asked in known:
+        return [asked]
+    return [name for name in known if name.startswith(f"{asked}-")] or _unknown(asked, known)
+
+
+def _unknown(name: str, known: dict[str, Entry]) -> NoReturn:
     near = difflib.get_close_matches(str(name), known, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise UnknownNameError(f"No entry is called {name!r}.{hint} Known: {', '.join(known)}.")

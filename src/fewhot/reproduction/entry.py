@@ -93,6 +93,8 @@ class Entry:
         What departs from the paper, and why.
     cells
         The cells of the full (False) or the quick (True) run.
+    follow_up
+        From the measurements of all ``cells`` to further cells, such as more seeds of what was chosen on one seed.
     judge
         From complete measurements to readings, the most faithful first: the first that holds gives the verdict.
     draw
@@ -111,6 +113,7 @@ class Entry:
     open_choices: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
     cells: Callable[[bool], Sequence[Cell]] = field(default=lambda quick: ())
+    follow_up: Callable[[bool, Measurements], Sequence[Cell]] | None = None
     judge: Callable[[Measurements], Sequence[Reading]] = field(default=lambda measured: ())
     draw: Callable[[Measurements], Mapping[str, Figure]] = field(default=lambda measured: {})
     missing: str | None = None

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fewhot.core.files import replacing_file
+from fewhot.plots.grouping import grouped_units
 from fewhot.plots.sweep import draw_curves
 from fewhot.reproduction.measurements import Value
 
@@ -54,6 +55,14 @@ def image_grid(axes: Axes, images: np.ndarray, n_columns: int, *, title: str = "
     axes.set_title(title, fontsize="medium")
 
 
+def conditional_samples(given: np.ndarray, drawn: np.ndarray, *, title: str) -> Figure:
+    """Draw images (n, side²), each followed by its samples (n * copies, side²)."""
+    figure, axes = panels(1, 1, width=5.0, height=3.8)
+    rows = np.concatenate([given[:, None], drawn.reshape(len(given), -1, given.shape[1])], axis=1)
+    image_grid(axes[0, 0], rows.reshape(-1, given.shape[1]), rows.shape[1], title=title)
+    return figure
+
+
 def code_bars(axes: Axes, code: np.ndarray, *, title: str = "") -> None:
     """Draw one code as bars, one a unit."""
     axes.bar(np.arange(len(code)), code, width=1.0, color=COLOURS[0])
@@ -61,6 +70,18 @@ def code_bars(axes: Axes, code: np.ndarray, *, title: str = "") -> None:
     axes.tick_params(labelsize="x-small")
     axes.set_xticks([])
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def strength_grid(axes: Axes, strength: np.ndarray, *, title: str, x: str, y: str, hide_below: float = 0.07) -> None:
+    """Draw strengths between 0 and 1, (kinds, units), units in the order of the kind that each serves most.
+
+    A plain form of the maps in `fewhot.plots`, for many in one figure.
+    """
+    shown = np.where(strength < hide_below, 0.0, strength)
+    order, _ = grouped_units(shown, shown)
+    axes.imshow(shown[:, order], cmap="Blues", vmin=0, vmax=1, aspect="auto", interpolation="none")
+    axes.set(xlabel=x, ylabel=y, xticks=[])
+    axes.set_title(title, fontsize="medium")
 
 
 def save(figure: Figure, stem: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from fewhot.reproduction.catalogue import chosen
 from fewhot.reproduction.cells import digest_of, function_of, identity, key_of
 from fewhot.reproduction.entry import Cell, Entry
 from fewhot.reproduction.facts import commit_of, machine
+from fewhot.reproduction.measurements import Measurements
 from fewhot.reproduction.progress import Event, Progress, show
 
 CACHE = Path("runs/reproduction")
@@ -23,18 +24,22 @@ Shard = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """What a run did: cells found on disk, computed, failed (with why) and left by a time limit; and the verdicts."""
+    """What a run did: cells found on disk, computed, failed (with why) and left by a time limit; and the verdicts.
+
+    ``waiting`` names entries with further cells that depend on some not yet computed, as by other shards.
+    """
 
     kept: int = 0
     computed: int = 0
     failed: tuple[tuple[str, str], ...] = ()
     left: int = 0
+    waiting: tuple[str, ...] = ()
     verdicts: dict[str, str] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
-        """Whether nothing failed and nothing was left."""
-        return not self.failed and not self.left
+        """Whether nothing failed, nothing was left and nothing waits."""
+        return not (self.failed or self.left or self.waiting)
 
 
 def run(
@@ -96,13 +101,7 @@ def run(
     verdicts = assemble(
         [entry.id for entry in wanted], quick=quick, out=out, cache=cache, data_dir=data_dir, commit=commit
     )
-    return RunSummary(
-        kept=summary.kept,
-        computed=summary.computed,
-        failed=summary.failed,
-        left=summary.left,
-        verdicts={name: verdict.verdict for name, verdict in verdicts.items()},
-    )
+    return replace(summary, verdicts={name: verdict.verdict for name, verdict in verdicts.items()})
 
 
 def compute(
@@ -117,54 +116,67 @@ def compute(
     commit: str | None = None,
 ) -> RunSummary:
     """Compute what is not yet on disk of the entries' cells."""
-    began = time.monotonic()
-    cells = sharded(ordered(wanted, quick=quick), shard)
+    ends = None if limit_seconds is None else time.monotonic() + limit_seconds
     identities = Identities(data_dir)
-    known = [identities(cell) for cell in cells]
-    todo = [(cell, facts) for cell, facts in zip(cells, known, strict=True) if not cache.has(facts)]
-    kept, total = len(cells) - len(todo), len(cells)
-    if kept:
-        progress(Event(outcome="kept", done=kept, total=total, label=f"{kept} cells"))
-    work = _Worker(cache, data_dir, commit)
-    done = kept
-    for name, error in identities.errors.items():
-        without = [(cell, facts) for cell, facts in todo if cell.data == name]
-        todo = [(cell, facts) for cell, facts in todo if cell.data != name]
-        done += len(without)
-        work.give_up(without, error)
-        progress(Event(outcome="failed", done=done, total=total, label=f"{len(without)} cells on {name}", error=error))
-    for i, (cell, facts) in enumerate(todo):
-        spent = time.monotonic() - began
-        if limit_seconds is not None and spent + work.guess(cell) > limit_seconds:
-            left = len(todo) - i
-            progress(Event(outcome="left", done=done + i, total=total, label=f"{left} cells"))
-            return RunSummary(kept=kept, computed=work.computed, failed=tuple(work.failed), left=left)
-        progress(Event(outcome="start", done=done + i, total=total, label=cell.label))
-        seconds, error = work(cell, facts)
-        progress(
-            Event(
-                outcome="done" if error is None else "failed",
-                done=done + i + 1,
-                total=total,
-                label=cell.label,
-                seconds=seconds,
-                seconds_left=sum(work.guess(rest) for rest, _ in todo[i + 1 :]),
-                error=error,
-            )
-        )
-    return RunSummary(kept=kept, computed=work.computed, failed=tuple(work.failed))
+    work = _Worker(cache, identities, progress, ends, commit)
+    left = work.through(sharded(ordered(wanted, quick=quick), shard))
+    later, waiting = follow_ups(wanted, cache, identities, quick=quick)
+    if not left:
+        left = work.through(sharded(in_order(later), shard))
+    return RunSummary(kept=work.kept, computed=work.computed, failed=tuple(work.failed), left=left, waiting=waiting)
 
 
 class _Worker:
-    """Computes cells one by one and keeps an eye on the time they take."""
+    """Computes cells one by one, keeps an eye on the time they take and says how it goes."""
 
-    def __init__(self, cache: CellCache, data_dir: Path | None, commit: str | None) -> None:
+    def __init__(
+        self, cache: CellCache, identities: Identities, progress: Progress, ends: float | None, commit: str | None
+    ) -> None:
         self.cache = cache
-        self.data_dir = data_dir
+        self.identities = identities
+        self.progress = progress
+        self.ends = ends
         self.facts = {"commit": commit_of(commit), **machine()}
-        self.computed = 0
+        self.kept = self.computed = 0
         self.failed: list[tuple[str, str]] = []
         self._seconds = self._cost = 0.0
+
+    def through(self, cells: Sequence[Cell]) -> int:
+        """Compute what is not yet on disk; return how many cells the time limit left."""
+        known = [self.identities(cell) for cell in cells]
+        todo = [(cell, facts) for cell, facts in zip(cells, known, strict=True) if not self.cache.has(facts)]
+        done, total = len(cells) - len(todo), len(cells)
+        self.kept += done
+        if done:
+            self.progress(Event(outcome="kept", done=done, total=total, label=f"{done} cells"))
+        for name, error in self.identities.errors.items():
+            without = [(cell, facts) for cell, facts in todo if cell.data == name]
+            if not without:
+                continue
+            todo = [(cell, facts) for cell, facts in todo if cell.data != name]
+            done += len(without)
+            self.give_up(without, error)
+            label = f"{len(without)} cells on {name}"
+            self.progress(Event(outcome="failed", done=done, total=total, label=label, error=error))
+        for i, (cell, facts) in enumerate(todo):
+            if self.ends is not None and time.monotonic() + self.guess(cell) > self.ends:
+                left = len(todo) - i
+                self.progress(Event(outcome="left", done=done + i, total=total, label=f"{left} cells"))
+                return left
+            self.progress(Event(outcome="start", done=done + i, total=total, label=cell.label))
+            seconds, error = self(cell, facts)
+            self.progress(
+                Event(
+                    outcome="done" if error is None else "failed",
+                    done=done + i + 1,
+                    total=total,
+                    label=cell.label,
+                    seconds=seconds,
+                    seconds_left=sum(self.guess(rest) for rest, _ in todo[i + 1 :]),
+                    error=error,
+                )
+            )
+        return 0
 
     def __call__(self, cell: Cell, known: dict[str, Any]) -> tuple[float, str | None]:
         """Compute a cell; return the seconds it took and why it failed, if it did."""
@@ -188,7 +200,7 @@ class _Worker:
     def _try(self, cell: Cell, known: dict[str, Any]) -> str | None:
         began = time.monotonic()
         try:
-            measured = function_of(cell.kind).work(cell.settings, self.data_dir)
+            measured = function_of(cell.kind).work(cell.settings, self.identities.data_dir)
         except Exception as problem:  # whatever one cell meets, the others go on
             return f"{type(problem).__name__}: {problem}"
         self.cache.keep(known, measured, {"seconds": time.monotonic() - began, **self.facts})
@@ -199,14 +211,40 @@ class _Worker:
         return cell.cost * self._seconds / self._cost if self._cost else 0.0
 
 
+def first_cells(entry: Entry, *, quick: bool) -> Sequence[Cell]:
+    """Return the cells that an entry begins with; none where something is missing."""
+    return () if entry.missing else entry.cells(quick)
+
+
+def follow_ups(
+    wanted: Sequence[Entry], cache: CellCache, identities: Identities, *, quick: bool
+) -> tuple[list[Cell], tuple[str, ...]]:
+    """Return the cells that computed ones ask for, and the ids of entries that still wait for some of those."""
+    later: list[Cell] = []
+    waiting: list[str] = []
+    for entry in wanted:
+        if entry.follow_up is None:
+            continue
+        rows = [cache.row(identities(cell)) for cell in first_cells(entry, quick=quick)]
+        measured = [row for row in rows if row is not None]
+        if len(measured) == len(rows):
+            later += entry.follow_up(quick, Measurements(measured))
+        else:
+            waiting.append(entry.id)
+    return later, tuple(waiting)
+
+
 def ordered(wanted: Sequence[Entry], *, quick: bool) -> list[Cell]:
     """Return the cells of entries, each once: whole seeds one after another, the long cells of a seed first.
 
     So an interrupted run holds complete seeds, and shards of equal length hold about equal work.
     """
-    unique = {
-        key_of(identity(cell, None)): cell for entry in wanted for cell in (() if entry.missing else entry.cells(quick))
-    }
+    return in_order(cell for entry in wanted for cell in first_cells(entry, quick=quick))
+
+
+def in_order(cells: Iterable[Cell]) -> list[Cell]:
+    """Return cells in the order of `ordered`, each once."""
+    unique = {key_of(identity(cell, None)): cell for cell in cells}
     return sorted(unique.values(), key=lambda cell: (cell.settings.get("seed", 0), -cell.cost, key_of(cell.settings)))
 
 

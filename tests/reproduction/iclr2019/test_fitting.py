@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from fewhot.reproduction import entries
-from fewhot.reproduction.iclr2019 import fitting, measuring
+from fewhot.reproduction import measuring
+from fewhot.reproduction.iclr2019 import ENTRIES, fitting
 from fewhot.reproduction.iclr2019.grid import fit
 from fewhot.reproduction.measurements import Measurements, Row
 
@@ -113,7 +113,7 @@ def test_copies_of_real_images_are_their_own_neighbours():
 
 def test_every_figure_can_be_drawn_from_quick_cells(digits):
     cells = {}
-    for entry in entries().values():
+    for entry in ENTRIES:
         rows = []
         for cell in entry.cells(True):
             key = (cell.settings["alpha"], cell.settings["n_units"], bool(cell.settings["measure"]))

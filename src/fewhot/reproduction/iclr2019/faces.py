@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from fewhot.reproduction.entry import Entry
 from fewhot.reproduction.iclr2019.grid import OPEN_CHOICES, PAPER
+from fewhot.reproduction.missing import celeba
 
-MISSING = (
-    "CelebA (about 200,000 aligned face images; 100,000 to train and 20,000 to test, cropped to 32 x 32 RGB): its "
-    "images are for non-commercial research only and have no stable public address. The dataset celeba32 reads them "
-    "from a folder of your own; this entry has no cells for them."
-)
+MISSING = celeba("100,000 to train and 20,000 to test")
 
 FIGURE_4_FACES = Entry(
     id="iclr2019-fig4-celeba",

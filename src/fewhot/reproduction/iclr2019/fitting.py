@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,12 @@ import numpy as np
 from fewhot.core.records import DataSpec
 from fewhot.core.seeding import derive_seed
 from fewhot.estimators import VAE, VSC
-from fewhot.likelihoods import GaussianLikelihood
 from fewhot.models.latent_model import LatentModel
+from fewhot.reproduction import measuring
 from fewhot.reproduction.cells import Measured, cell_function, dataset
-from fewhot.reproduction.iclr2019 import measuring
+from fewhot.reproduction.fitting import arguments, first_rows
 from fewhot.reproduction.iclr2019.grid import VAE_ALPHA
 
-FLOOR = math.exp(-9)
 TRAINING_ROWS = 10_000
 
 
@@ -32,19 +30,8 @@ class ConstantRateVAE(VAE):
 
 
 def estimator(settings: Mapping[str, Any], n_columns: int) -> VAE | VSC:
-    """Return the unfitted model of a cell: unit-norm rows, Gaussian with a learned variance, no early stopping."""
-    common: dict[str, Any] = {
-        "n_components": settings["n_units"],
-        "hidden_layer_sizes": (settings["hidden"],),
-        "observation": "unit-norm",
-        "likelihood": GaussianLikelihood(n_columns, floor=FLOOR, standardise=False),
-        "max_steps": settings["steps"],
-        "batch_size": settings["batch_size"],
-        "learning_rate": settings["learning_rate"],
-        "n_iter_no_change": None,
-        "compile": "graph",
-        "random_state": settings["seed"],
-    }
+    """Return the unfitted model of a cell."""
+    common = arguments(settings, n_columns)
     if settings["alpha"] == VAE_ALPHA:
         return ConstantRateVAE(**common)
     return VSC(recipe="iclr2019", alpha=settings["alpha"], **common)
@@ -54,8 +41,8 @@ def estimator(settings: Mapping[str, Any], n_columns: int) -> VAE | VSC:
 def fit_and_measure(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
     """Fit one model and measure it on the test rows."""
     train, test = (dataset(settings["data"], split, data_dir) for split in ("train", "test"))
-    X, y = _first(train, settings["n_train"])
-    X_test, y_test = _first(test, settings["n_test"])
+    X, y = first_rows(train, settings["n_train"])
+    X_test, y_test = first_rows(test, settings["n_test"])
     model = estimator(settings, X.shape[1]).fit(X)
     seed = derive_seed(settings["seed"], "measuring") % 2**31
     numbers = measuring.bounds(model, X_test) | measuring.sparsity(model, X_test)
@@ -71,8 +58,3 @@ def fit_and_measure(settings: Mapping[str, Any], data_dir: Path | None) -> Measu
     if "pictures" in settings["measure"]:
         arrays = measuring.pictures(model, X_test, y_test, seed)
     return Measured(numbers, arrays)
-
-
-def _first(loaded: Any, n_rows: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first rows and their labels; the files are in random order."""
-    return loaded.X[:n_rows], loaded.y[:n_rows]

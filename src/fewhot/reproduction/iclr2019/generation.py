@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fewhot.reproduction.comparing import less, more
 from fewhot.reproduction.entry import Cell, Check, Entry, Reading
 from fewhot.reproduction.iclr2019.bounds import model_name
@@ -19,8 +17,8 @@ from fewhot.reproduction.iclr2019.grid import (
     fits,
     quick_fits,
 )
-from fewhot.reproduction.iclr2019.measuring import CONDITIONAL_COPIES, NEIGHBOUR_IMAGES, NEIGHBOUR_SAMPLES
 from fewhot.reproduction.measurements import Measurements
+from fewhot.reproduction.measuring import NEIGHBOUR_IMAGES, NEIGHBOUR_SAMPLES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -82,16 +80,13 @@ def judge_figure_13(measured: Measurements) -> list[Reading]:
 
 def draw_figure_13(measured: Measurements) -> dict[str, Figure]:
     """Draw images, each followed by samples conditioned on its active units."""
-    from fewhot.reproduction.figures import image_grid, panels
+    from fewhot.reproduction.figures import conditional_samples
 
     given, drawn = (measured.array(name, alpha=SAMPLING_ALPHA) for name in ("original", "conditional"))
     if given is None or drawn is None:
         return {}
-    figure, axes = panels(1, 1, width=5.0, height=3.8)
-    rows = np.concatenate([given[:, None], drawn.reshape(len(given), CONDITIONAL_COPIES, -1)], axis=1)
     title = f"{model_name(SAMPLING_ALPHA)}: an image, then samples on its active units"
-    image_grid(axes[0, 0], rows.reshape(-1, given.shape[1]), 1 + CONDITIONAL_COPIES, title=title)
-    return {"conditional": figure}
+    return {"conditional": conditional_samples(given, drawn, title=title)}
 
 
 def _figure_13_cells(quick: bool) -> Sequence[Cell]:
