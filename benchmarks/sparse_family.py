@@ -72,7 +72,7 @@ def measure(task: tuple[str, str, int], *, rows: str, data_dir: Path) -> dict[st
 
 
 def main() -> None:
-    """Measure every combination, print a line each, write JSON."""
+    """Measure every combination, print a line each, and keep what is measured so far as JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", type=Path, default=os.environ.get("FEWHOT_DATA"))
     parser.add_argument("--workers", type=int, default=1, help="fits at a time (default: %(default)s)")
@@ -96,7 +96,7 @@ def main() -> None:
         for found in pool.map(partial(measure, rows=given.rows, data_dir=given.data_dir), tasks):
             report["fits"].append(found)
             print(" ".join(f"{name}={_short(value)}" for name, value in found.items()), flush=True)
-    (given.out / "results.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+            (given.out / "results.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 
 def _short(value: Any) -> str:
