@@ -114,8 +114,9 @@ def test_a_rebuilt_transform_gives_the_same_features(name: str, options: dict) -
         assert torch.equal(again(given).dense(), transform(given).dense())
 
 
-def inputs(body: Part, x: Tensor) -> list[Rows | Tensor]:
+def inputs(body: Part) -> list[Rows | Tensor]:
     """Return what a body reads: codes, or rows both ways."""
+    x = rows("real", n_columns=getattr(body, "n_in", N_COLUMNS))
     (first, *_) = inspect.signature(body.forward).parameters.values()
     return [x] if first.annotation in ("Tensor", Tensor) else list(both_kinds(x))
 
@@ -123,7 +124,7 @@ def inputs(body: Part, x: Tensor) -> list[Rows | Tensor]:
 @every_body
 def test_a_body_gives_a_vector_of_its_width_for_every_row(name: str, options: dict) -> None:
     body = build(BODIES, name, **options)
-    outs = [body(given) for given in inputs(body, rows("real"))]
+    outs = [body(given) for given in inputs(body)]
     assert all(out.shape == (N_ROWS, body.n_out) for out in outs)
     for out in outs:
         torch.testing.assert_close(out, outs[0])
@@ -134,14 +135,14 @@ def test_a_rebuilt_body_gives_the_same_vectors(name: str, options: dict) -> None
     body = build(BODIES, name, **options)
     again = Part.from_config(body.to_config())
     again.load_state_dict(body.state_dict())
-    for given in inputs(body, rows("real")):
+    for given in inputs(body):
         assert torch.equal(again(given), body(given))
 
 
 @every_body
 def test_gradients_reach_every_weight_of_a_body(name: str, options: dict) -> None:
     body = build(BODIES, name, **options)
-    for given in inputs(body, rows("real")):
+    for given in inputs(body):
         gradients = torch.autograd.grad(body(given).square().sum(), list(body.parameters()))
         assert all(g.abs().sum() > 0 for g in gradients)
 
@@ -150,6 +151,6 @@ def test_gradients_reach_every_weight_of_a_body(name: str, options: dict) -> Non
 def test_a_body_compiles_as_one_graph(name: str, options: dict) -> None:
     torch.compiler.reset()
     body = build(BODIES, name, **options)
-    for given in inputs(body, rows("real")):
+    for given in inputs(body):
         compiled = torch.compile(body, fullgraph=True, backend="eager")
         torch.testing.assert_close(compiled(given), body(given))

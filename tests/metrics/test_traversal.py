@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import fewhot as fh
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
@@ -37,12 +38,46 @@ def test_a_row_with_nothing_on_turns_nothing() -> None:
     assert turned.decoded.shape == (0, 7, 4)
 
 
-def test_prior_standard_deviations_are_those_of_the_slab(vsc: fh.VSC, planted: PlantedRows) -> None:
-    turned = traverse(vsc, planted.X[0], [0, 3], prior_stds=2, n_values=5)
-    prior = vsc.module_.prior
+@pytest.mark.parametrize("how", [{"prior": "fixed"}, {"alpha": 0.3}])
+def test_prior_standard_deviations_are_those_of_the_slab(how: dict, planted: PlantedRows) -> None:
+    model = small_vsc(**how).fit(planted.X[:50])
+    prior = model.module_.prior
     loc, scale = prior.loc.detach().numpy()[[0, 3]], np.exp(0.5 * prior.logvar.detach().numpy()[[0, 3]])
+    assert_spread(model, planted.X[0], loc, scale)
+
+
+def test_a_prior_that_knows_which_units_go_together_is_asked_about_the_rows_own(planted: PlantedRows) -> None:
+    model = small_vsc(prior="joint", max_steps=60).fit(planted.X)
+    row = planted.X[0]
+    gates = torch.tensor((model.transform(row[None]).toarray() != 0).astype(np.float32))
+    slab = model.module_.prior.given(gates).slab
+    assert_spread(model, row, *(m[0, [0, 3]].detach().numpy() for m in (slab.mean, slab.stddev)))
+    alone = model.module_.prior.given(torch.zeros_like(gates)).slab
+    assert not torch.equal(alone.mean, slab.mean) or not gates.any()
+
+
+def test_the_values_under_a_mixture_are_those_of_its_likely_laws(planted: PlantedRows) -> None:
+    model = small_vsc(prior="pseudo-inputs", n_pseudo_inputs=3).fit(planted.X[:50])
+    row, module = planted.X[0], model.module_
+    active = torch.tensor(model.transform(row[None]).toarray() != 0)
+    p = module.prior(module.posterior_of)
+    weights, laws = p.responsibilities(active)[0], p.components
+    draws = torch.distributions.Normal(laws.loc, laws.scale).sample((200_000,))  # (n, U, K)
+    mean = (weights[:, None] * draws.mean(0)).sum(0)
+    var = (weights[:, None] * draws.square().mean(0)).sum(0) - mean.square()
+    assert_spread(model, row, *(m[[0, 3]].detach().numpy() for m in (mean, var.sqrt())), atol=0.03)
+
+
+def small_vsc(**how: Any) -> fh.VSC:
+    arguments: dict[str, Any] = {"max_steps": 3, "hidden_layer_sizes": (8,), "random_state": 0, "device": "cpu"}
+    return fh.VSC(n_components=5, **(arguments | how))
+
+
+def assert_spread(model: Any, row: np.ndarray, mean: np.ndarray, std: np.ndarray, atol: float = 1e-6) -> None:
+    """Units 0 and 3 go from two standard deviations below their mean to two above it."""
+    turned = traverse(model, row, [0, 3], prior_stds=2, n_values=5)
     for k, column in zip((-2, -1, 0, 1, 2), turned.values.T, strict=True):
-        np.testing.assert_allclose(column, loc + k * scale, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(column, mean + k * std, rtol=1e-5, atol=atol)
 
 
 @pytest.mark.parametrize("cls", [fh.MATVAE, fh.HSVAE, fh.BetaTCVAE])

@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from fewhot.priors import StandardPrior
+
 
 class Linear:
     """Codes are the rows times the dictionary's transpose, cut below ``cut``; the decoder adds up dictionary rows."""
@@ -18,11 +20,11 @@ class Linear:
         self.cut = cut
         self.sparse = sparse
         self.n_components = len(self.dictionary)
-        unit = types.SimpleNamespace(mean=torch.zeros(self.n_components), stddev=torch.ones(self.n_components))
         self.module_ = types.SimpleNamespace(
             latent=types.SimpleNamespace(gated=cut is not None, n_latent=self.n_components),
-            prior=lambda posterior_of: types.SimpleNamespace(slab=unit),
+            prior=StandardPrior(self.n_components),
             posterior_of=None,
+            parameters=lambda: iter([torch.zeros(1)]),
         )
 
     def transform(self, X: Any) -> Any:

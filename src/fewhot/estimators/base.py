@@ -359,16 +359,19 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             return self.likelihood
         return LIKELIHOODS[recipe.likelihood](n_columns, **dict(recipe.likelihood_options))
 
+    def _chosen_encoder(self) -> Any:
+        return self.recipes[self.recipe].encoder if _is_auto(self.encoder) else self.encoder
+
     def _hidden_layer_sizes(self) -> Any:
         """Return the widths of the layers; convolutions have channels of their own where none are given."""
-        convolves = self.hidden_layer_sizes is None and self._chosen("encoder") == "conv"
+        convolves = self.hidden_layer_sizes is None and self._chosen_encoder() == "conv"
         return CHANNELS if convolves else self._chosen("hidden_layer_sizes")
 
     def _model_arguments(self, spec: DataSpec) -> dict[str, Any]:
         return {
             "n_latent": self.n_components,
             "hidden_layer_sizes": tuple(self._hidden_layer_sizes()),
-            "encoder": self._chosen("encoder"),
+            "encoder": self._chosen_encoder(),
             "likelihood": self._chosen_likelihood(spec.n_columns),
             "observation": self._chosen("observation"),
         }

@@ -68,7 +68,8 @@ def traverse(
         The values to give them: one list for all, or one list a unit.
     prior_stds
         Instead of values: as far as so many standard deviations of the unit's prior on either side of its mean, when
-        on: :math:`m_j \pm c\,s_j`.
+        on: :math:`m_j \pm c\,s_j`. Where the prior knows which units go together, these are the values that go with
+        the units of this row.
     background
         Rows, (n, p): units go through the range that they have there, from the 5 % to the 95 % quantile of their
         values when on, zero included. Without any of the three, units go from minus to plus 1.5 times the largest
@@ -95,7 +96,7 @@ def traverse(
         raise InvalidParameterError("units is empty; name at least one unit, or give None.")
     n_values = whole_number("n_values", n_values, least=2)
     if prior_stds is not None:
-        values = prior_values(estimator, chosen, prior_stds, n_values)
+        values = prior_values(estimator, code, chosen, prior_stds, n_values)
     elif values is None and background is not None:
         values = usual_values(map_codes(estimator, background), chosen, n_values)
     table = _table(values, len(chosen), code, n_values)
@@ -120,13 +121,14 @@ def named_units(units: Sequence[int], n_units: int) -> list[int]:
     return [int(unit) for unit in units]
 
 
-def prior_values(estimator: Any, units: Sequence[int], stds: float, n_values: int = _STEPS) -> np.ndarray:
+def prior_values(estimator: Any, code: np.ndarray, units: Sequence[int], stds: float, n_values: int) -> np.ndarray:
     """Return evenly spaced values within so many standard deviations of units' priors, (units, n_values)."""
     reach = real_number("prior_stds", stds, low=0, open_low=True)
+    model = estimator.module_
+    active = torch.as_tensor(code[None] != 0, device=next(model.parameters()).device)
     with torch.no_grad():
-        prior = estimator.module_.prior(estimator.module_.posterior_of)
-        slab = getattr(prior, "slab", prior)
-        mean, std = (moment.cpu().numpy().astype(np.float64)[list(units)] for moment in (slab.mean, slab.stddev))
+        moments = model.prior.values_given(active, model.posterior_of)
+    mean, std = (moment[0].detach().cpu().numpy().astype(np.float64)[list(units)] for moment in moments)
     return mean[:, None] + std[:, None] * np.linspace(-reach, reach, n_values)
 
 

@@ -34,6 +34,12 @@ class Prior(Part):
         """Return ``n`` codes drawn from the prior with exact gates, (n, K)."""
         raise TypeError(f"{type(self).__name__} does not say how to draw; define sample(n, posterior_of, generator).")
 
+    def values_given(self, active: Tensor, posterior_of: PosteriorOf) -> tuple[Tensor, Tensor]:
+        """Return mean and deviation of every unit's value when on, in codes of which ``active`` (n, K) are on."""
+        law = self(posterior_of)
+        values = law.slab if isinstance(law, SpikeSlab) else law
+        return values.mean.expand(active.shape), values.stddev.expand(active.shape)
+
     def sample_given(self, active: Tensor, posterior_of: PosteriorOf, generator: torch.Generator) -> Tensor:
         """Return a code for each row of ``active`` (n, K): values from the prior for its units, zeros elsewhere."""
         law, n = self(posterior_of), (len(active),)

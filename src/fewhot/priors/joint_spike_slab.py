@@ -63,6 +63,11 @@ class JointSpikeSlabPrior(Prior):
         p = self(posterior_of)
         return p.sample((n,), noise=p.noise_like((n,), generator))
 
+    def values_given(self, active: Tensor, posterior_of: PosteriorOf) -> tuple[Tensor, Tensor]:
+        """Return mean and deviation of every unit's value when on, given which units before it are."""
+        slab = self.given(active.to(self.none_on.dtype)).slab
+        return slab.mean, slab.stddev
+
     def sample_given(self, active: Tensor, posterior_of: PosteriorOf, generator: torch.Generator) -> Tensor:
         """Return a code for each row of ``active``: values that go with these units, zeros elsewhere."""
         slab = self.given(active.to(self.none_on.dtype)).slab

@@ -97,6 +97,13 @@ class PseudoInputPrior(Prior):
         p = self(posterior_of)
         return p.sample((n,), noise=p.noise_like((n,), generator))
 
+    def values_given(self, active: Tensor, posterior_of: PosteriorOf) -> tuple[Tensor, Tensor]:
+        """Return mean and deviation of every unit's value when on, over the laws that may have these units on."""
+        p = self(posterior_of)
+        laws, shares = p.components.slab, p.responsibilities(active)  # (U, K), (n, U)
+        mean = shares @ laws.mean
+        return mean, (shares @ (laws.variance + laws.mean.square()) - mean.square()).clamp(min=0).sqrt()
+
     def sample_given(self, active: Tensor, posterior_of: PosteriorOf, generator: torch.Generator) -> Tensor:
         """Return a code for each row of ``active``: a law that is likely to have these units on, then its values."""
         p = self(posterior_of)
