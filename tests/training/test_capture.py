@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from fewhot import VAE, VSC, RunFolder
+from fewhot import HSVAE, MATVAE, VAE, VSC, BetaTCVAE, RunFolder
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.seeding import stream
 from fewhot.training import Settings, capture
@@ -125,7 +125,7 @@ def _rows(sparse: bool) -> Any:
     return sp.csr_array(dense) if sparse else dense
 
 
-def _fit(cls: type, sparse: bool, compile: str | bool, **changes: Any) -> Any:
+def _fit(cls: type, X: Any, compile: str | bool, **changes: Any) -> Any:
     arguments: dict[str, Any] = {
         "n_components": 16,
         "hidden_layer_sizes": (64,),
@@ -137,7 +137,7 @@ def _fit(cls: type, sparse: bool, compile: str | bool, **changes: Any) -> Any:
         "device": "cuda",
         "compile": compile,
     }
-    return cls(**(arguments | changes)).fit(_rows(sparse))
+    return cls(**(arguments | changes)).fit(X)
 
 
 def _assert_close(a: Any, b: Any) -> None:
@@ -154,8 +154,33 @@ def _assert_close(a: Any, b: Any) -> None:
 @pytest.mark.parametrize("cls", [VAE, VSC])
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
 def test_captured_steps_equal_eager_ones(cls: type, sparse: bool, caplog: pytest.LogCaptureFixture) -> None:
+    X = _rows(sparse)
     with caplog.at_level(logging.WARNING, logger="fewhot"):
-        captured, eager = _fit(cls, sparse, "graph"), _fit(cls, sparse, False)
+        captured, eager = _fit(cls, X, "graph"), _fit(cls, X, False)
+    assert not caplog.records
+    _assert_close(captured, eager)
+
+
+FORMS: dict[str, tuple[type, dict[str, Any]]] = {
+    "independent": (VSC, {"prior": "fixed"}),
+    "pseudo-inputs": (VSC, {"prior": "pseudo-inputs", "n_pseudo_inputs": 5, "pretrain_spikes": 0.2}),
+    "published": (VSC, {"recipe": "iclr2019"}),
+    "collapsed": (HSVAE, {}),
+    "hierarchical": (HSVAE, {"recipe": "prokhorov2021", "slab_sees_gamma": True}),
+    "total-correlation": (BetaTCVAE, {}),
+    "discrepancy": (MATVAE, {}),
+    "amsgrad": (MATVAE, {"recipe": "mathieu2019", "encoder": "mlp"}),
+    "convolutions": (VSC, {"encoder": "conv", "hidden_layer_sizes": (4, 8)}),
+}
+
+
+@gpu
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_is_captured(form: str, caplog: pytest.LogCaptureFixture) -> None:
+    cls, changes = FORMS[form]
+    X = np.hstack([_rows(sparse=False), _rows(sparse=False)[:, :24]])  # 64 columns: pictures for convolutions
+    with caplog.at_level(logging.WARNING, logger="fewhot"):
+        captured, eager = (_fit(cls, X, choice, max_steps=60, **changes) for choice in ("graph", False))
     assert not caplog.records
     _assert_close(captured, eager)
 
@@ -171,7 +196,7 @@ def test_steps_are_really_captured(monkeypatch: pytest.MonkeyPatch) -> None:
         call(self, batch)
 
     monkeypatch.setattr(TrainStep, "__call__", counted)
-    assert _fit(VSC, False, "auto").n_iter_ == 200
+    assert _fit(VSC, _rows(sparse=False), "auto").n_iter_ == 200
     assert calls == capture.WARM_UPS + 1  # the ordinary steps, and the one that is recorded
 
 
@@ -179,14 +204,14 @@ def test_steps_are_really_captured(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_failed_capture_on_a_gpu_logs_one_line_and_changes_nothing(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    eager = _fit(VSC, False, False)
+    eager = _fit(VSC, _rows(sparse=False), False)
 
     def fail(self: Any) -> None:
         raise RuntimeError("no graph today")
 
     monkeypatch.setattr(capture._Graph, "_capture", fail)
     with caplog.at_level(logging.WARNING, logger="fewhot"):
-        fallen_back = _fit(VSC, False, "auto")
+        fallen_back = _fit(VSC, _rows(sparse=False), "auto")
     assert len(caplog.records) == 1
     assert "no graph today" in caplog.records[0].getMessage()
     _assert_close(fallen_back, eager)
@@ -200,11 +225,11 @@ def test_a_run_on_a_gpu_goes_on(cls: type, compile: str | bool, tmp_path: Path) 
         if record["step"] >= 120:
             raise Killed
 
-    whole = _fit(cls, False, compile)
+    whole = _fit(cls, _rows(sparse=False), compile)
     run = RunFolder(tmp_path, checkpoint_steps=30)
     with pytest.raises(Killed):
-        _fit(cls, False, compile, callbacks=[run, kill])
-    resumed = _fit(cls, False, compile, callbacks=[run])
+        _fit(cls, _rows(sparse=False), compile, callbacks=[run, kill])
+    resumed = _fit(cls, _rows(sparse=False), compile, callbacks=[run])
     assert resumed.n_iter_ == 200
     _assert_close(resumed, whole)
 
@@ -216,7 +241,7 @@ def test_a_model_fitted_on_a_gpu_is_read_without_one(tmp_path: Path) -> None:
     import fewhot as fh
 
     X = _rows(sparse=False)
-    estimator = _fit(VSC, False, "auto")
+    estimator = _fit(VSC, _rows(sparse=False), "auto")
     estimator.save(tmp_path / "run")
     for twin in (fh.load(tmp_path / "run", device="cpu"), pickle.loads(pickle.dumps(estimator))):
         assert next(twin.module_.parameters()).device.type == "cpu"
