@@ -196,7 +196,7 @@ class BetaSpikeSlabLatent(Latent):
 
     def _mixture_ratio(self, q: BetaSpikeSlab, p: BetaSpikeSlab, draw: Draw) -> Tensor:
         """Return what a draw says of the divergence of the mixtures that share its odds."""
-        given, spike = self._given(q, draw.auxiliary["odds"]), draw.z.new_tensor(self.spike_std)
+        given, spike = self._given(q, draw.auxiliary["odds"]), draw.z.new_full((), self.spike_std)
         one, other = (GaussianSpikeSlab(given.logits, l.loc, l.scale, spike, validate_args=False) for l in (given, p))
         return one.log_prob(draw.z) - other.log_prob(draw.z)
 
