@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from torch import nn
 
 from fewhot import VAE, VSC, FewhotError
+from fewhot.core.errors import InvalidInputError
 from fewhot.likelihoods import GaussianLikelihood
 from tests.estimators.cases import BOTH, assert_one_sentence, count_rows, dense, grey_rows, small
 
@@ -353,3 +354,15 @@ def test_a_refused_fit_leaves_the_last_model(rows: np.ndarray) -> None:
     with pytest.raises(FewhotError):
         estimator.fit(_with(np.nan))
     assert estimator.score(rows) == before
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_large_numbers_that_float32_blurs_are_refused(dtype: type) -> None:
+    rows = (np.random.default_rng(0).normal(size=(50, 3)) + np.array([0.0, 1e7, 0.0])).astype(dtype)
+    with pytest.raises(InvalidInputError, match=r"Column 1 of X has values near 1e\+07 .* subtract its mean"):
+        VAE(n_components=2, max_steps=2).fit(rows)
+
+
+def test_large_numbers_that_differ_enough_or_not_at_all_are_fitted() -> None:
+    rows = np.random.default_rng(0).normal(size=(50, 3)) * [1.0, 1e7, 0.0] + np.array([0.0, 1e7, 1e7])
+    assert np.isfinite(VAE(n_components=2, max_steps=2, random_state=0).fit(rows).score(rows))

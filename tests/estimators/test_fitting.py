@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from torch import nn
 
-from fewhot import VAE, VSC, Callback, FewhotError
+from fewhot import HSVAE, VAE, VSC, Callback, FewhotError
 from fewhot.core.errors import DivergedError, InvalidParameterError
 from fewhot.likelihoods import GaussianLikelihood, LaplaceLikelihood
 from fewhot.training import gate_shift, progress
@@ -251,6 +251,26 @@ def test_a_number_of_units_that_was_reached_is_not_commented_on() -> None:
     rows = grey_rows(n_rows=400)
     estimator = small(VSC, l0=3, max_steps=3000).fit(rows)
     assert abs((estimator.transform(rows) != 0).sum(1).mean() - 3) < 0.4
+
+
+def test_few_held_out_rows_do_not_decide_the_last_turn_of_the_dial() -> None:
+    rows = grey_rows(n_rows=90)
+    estimator = small(VSC, l0=3, max_steps=600, n_iter_no_change=5).fit(rows)
+    assert abs(estimator.gate_shift_) < 1
+    assert estimator.transform(rows).nnz == 270
+
+
+@pytest.mark.parametrize("cls", [VSC, HSVAE])
+def test_a_unit_that_serves_more_rows_than_it_may_is_said(cls: type) -> None:
+    with pytest.warns(ConvergenceWarning, match="more than 20% of the rows, and one serves .* larger max_share"):
+        small(cls, l0=1, n_components=5, max_share=0.2, max_steps=2).fit(grey_rows(n_rows=90))
+
+
+@pytest.mark.slow
+def test_the_largest_share_is_held() -> None:
+    rows = load_digits().data / 16
+    estimator = VSC(64, l0=4, max_share=0.2, max_steps=2000, random_state=0).fit(rows)
+    assert (estimator.transform(rows) != 0).mean(0).max() < 0.25
 
 
 def test_a_fixed_rate_asks_for_no_number(rows: np.ndarray) -> None:

@@ -29,7 +29,7 @@ def planted() -> PlantedRows:
 @pytest.fixture(scope="session")
 def vsc(planted: PlantedRows) -> fh.VSC:
     model = fh.VSC(
-        n_components=8, l0=1.5, hidden_layer_sizes=(32,), max_steps=3000, batch_size=64, device="cpu", random_state=0
+        n_components=8, l0=1.5, hidden_layer_sizes=(32,), max_steps=3000, batch_size=64, device="cpu", random_state=1
     )
     return model.fit(planted.X)
 

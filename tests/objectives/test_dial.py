@@ -173,7 +173,7 @@ def test_the_force_pushes_gates_towards_the_target(n_on: int, sign: int) -> None
 
 
 def test_the_price_of_a_unit_presses_even_where_it_is_always_on() -> None:
-    term = dial(l0=2)
+    term = dial(l0=2, cap=1.0)
     term.unit_prices[3] = 1.0
     logits = torch.full((N_ROWS, N_UNITS), -5.0)
     logits[:, [3, 4]] = 14.0
@@ -216,3 +216,15 @@ def test_the_dial_holds_a_planted_problem_at_its_target() -> None:
 def test_wrong_arguments_are_named(arguments: tuple, sentence: str) -> None:
     with pytest.raises(InvalidParameterError, match=sentence):
         Dial(*arguments)
+
+
+def test_a_unit_that_serves_too_many_rows_pays_at_once_even_after_the_freeze() -> None:
+    term = dial(l0=2, cap=0.4, freeze_at=0)
+    logits = gates(0, 1).logit().requires_grad_()
+    measure(term, logits.sigmoid()).loss.backward()
+    others = spread(2).logit().requires_grad_()
+    measure(term, others.sigmoid()).loss.backward()
+    assert logits.grad is not None
+    assert others.grad is not None
+    assert (logits.grad[:, :2] > 0.1 / N_ROWS).all()
+    assert others.grad.abs().max() < 0.01 / N_ROWS

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 import fewhot as fh
 from fewhot import plots
 from fewhot.core.errors import FewhotError, InvalidInputError, InvalidParameterError
-from fewhot.metrics import ClassActivation, class_activation
+from fewhot.metrics import ClassActivation, class_activation, interpolate, traverse
 from fewhot.plots.palette import DARK
 from tests.plots.fakes import Linear
 from tests.plots.test_plots import draw
@@ -224,6 +224,26 @@ def test_a_model_fitted_with_named_columns_is_drawn_without_a_warning() -> None:
     draw(plots.interpolation(model, X.iloc[0], X.iloc[[1]], how="discrete", background=X, feature_names=list(X)))
     draw(plots.traversals(model, X.iloc[0], prior_stds=2, background=X))
     draw(plots.class_activation(class_activation(model, X, np.arange(40) % 3)))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m, X: plots.units(m, X),
+        lambda m, X: plots.unit_effects(m, X),
+        lambda m, X: plots.samples(m, X),
+        lambda m, X: plots.reconstructions(m, X),
+        lambda m, X: plots.traversals(m, X.iloc[0]),
+        lambda m, X: plots.interpolation(m, X.iloc[0], X.iloc[1]),
+        lambda m, X: traverse(m, X.iloc[0]),
+        lambda m, X: interpolate(m, X.iloc[[0]], X.iloc[1]),
+    ],
+)
+def test_columns_in_another_order_are_refused(call: Callable[..., Any]) -> None:
+    X = pd.DataFrame(np.random.default_rng(0).random((40, 4)), columns=list("abcd"))
+    model = fh.VSC(5, l0=2, hidden_layer_sizes=(8,), max_steps=3, random_state=0, device="cpu").fit(X)
+    with pytest.raises(InvalidInputError, match="the column 'c' where the model was fitted with 'a'; give"):
+        call(model, X[["c", "b", "a", "d"]])
 
 
 # --------------------------------------------------------------------------------------------------------- bad input

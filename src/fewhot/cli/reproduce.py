@@ -44,6 +44,7 @@ def reproduce(
 ) -> None:
     """Run a published table or figure again and judge it by a rule written beforehand."""
     from fewhot.reproduction import list_table, run
+    from fewhot.reproduction.catalogue import entries
     from fewhot.reproduction.verdicts import UNDECIDED
 
     if not ids or ids == ["list"]:
@@ -60,9 +61,13 @@ def reproduce(
     if json:
         say_json({"verdicts": summary.verdicts, **counts, "errors": [list(item) for item in summary.failed]})
     else:
+        known = entries()
         for name, verdict in summary.verdicts.items():
             said = f"{verdict} (a quick run decides nothing)" if quick and verdict == UNDECIDED else verdict
             say(f"{name}: {said}. See {out / name / 'quick' if quick else out / name}.")
+            missing = known[name].missing
+            if missing is not None:
+                say(missing)
         say(", ".join(f"{count} cells {what}" for what, count in counts.items()) + ".")
         if summary.waiting:
             say(f"{', '.join(summary.waiting)}: run it again when all shards have ended; it will need more cells.")

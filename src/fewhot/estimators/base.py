@@ -34,6 +34,7 @@ from fewhot.training.capture import CHOICES
 from fewhot.training.run_folder import State
 
 _LEAST_HELD_OUT = 2
+_ENOUGH_HELD_OUT = 100  # fewer rows say too little of how many units are on
 _TRAINING_ARGUMENTS = frozenset(
     [
         "max_steps",
@@ -188,13 +189,14 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self._n_features_out = module.latent.n_latent
         self._built_with = self._structure()
         if not one_pass:
-            self._finish((train if held_out is None else held_out).to(device))
+            told = data if held_out is None or held_out.n_rows < _ENOUGH_HELD_OUT else held_out
+            self._finish(told.to(device))
         if run is not None:
             self.save(run.path)
         return self
 
     def _finish(self, rows: Dataset) -> None:
-        """Do what is left to do after training, looking at held-out rows, or at training rows when there are none."""
+        """Do what is left to do after training, looking at held-out rows, or at all rows when they are too few."""
 
     def _new_module(self, train: Dataset, seed: int, n_steps: int) -> LatentModel:
         with torch.device("cpu"), PrivateDraws(seed, "initialisation"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from sklearn.exceptions import ConvergenceWarning
 
 from fewhot.core.checks import real_number, whole_number
@@ -44,11 +46,17 @@ class GatedEstimator(LatentEstimator):
         asked = self._asked()
         if asked is None:
             return
-        self.gate_shift_, active = shift_gates(self.module_, rows, asked, self.seed_)
+        self.gate_shift_, active, largest_share = shift_gates(self.module_, rows, asked, self.seed_)
         if abs(active - asked) > ALLOWED_MISS * asked:
             warn_caller(
-                f"{asked:g} active units a row were asked for, and {active:.3g} are on in rows held out after "
-                f"{self.n_iter_} steps; give the dial more steps to settle (max_steps=).",
+                f"{asked:g} active units a row were asked for, and {active:.3g} are on after {self.n_iter_} steps; "
+                f"give the dial more steps to settle (max_steps=).",
+                ConvergenceWarning,
+            )
+        if self.max_share is not None and largest_share > _allowed(self.max_share, rows.n_rows):
+            warn_caller(
+                f"No unit was to serve more than {self.max_share:.0%} of the rows, and one serves {largest_share:.0%} "
+                f"after {self.n_iter_} steps; give the dial more steps to settle (max_steps=), or a larger max_share.",
                 ConvergenceWarning,
             )
 
@@ -82,3 +90,8 @@ class GatedEstimator(LatentEstimator):
                     f"{self.max_share * self.n_components:.3g} on in the mean row, and {asked:g} are asked for; give a "
                     f"larger share or more units."
                 )
+
+
+def _allowed(share: float, n_rows: int) -> float:
+    """Return the share from which the busiest unit is said to serve too much: two standard errors are chance."""
+    return (1 + ALLOWED_MISS) * share + 2 * math.sqrt(share * (1 - share) / n_rows)

@@ -74,7 +74,8 @@ class HSVAE(GatedEstimator):
         Ask for this mean number of active units. At most one of ``gate_prior``, ``alpha``, ``density`` and ``l0`` may
         be given; none means ``density=0.05``, at least 4 units.
     max_active : int, default=None
-        A ceiling on the active units of each row when encoding: the most probable ones stay.
+        A ceiling on the active units of each row when encoding: the most probable ones stay. Bounds and probabilities
+        are those of the whole posterior, without the ceiling.
     max_share : float, default=None
         The largest share of rows that any one unit may serve, where a number of active units is asked for. None takes
         six times the mean share, at most 0.4; where the mean share is above 0.3, halfway from it to 1.
@@ -102,8 +103,8 @@ class HSVAE(GatedEstimator):
     ----------
     {learned}
     gate_shift_ : float
-        What was added to every gate's logit at the end, so that held-out rows have the number of active units that was
-        asked for; at most 1 in size.
+        What was added to every gate's logit at the end, so that held-out rows (all rows, where fewer than 100 are held
+        out) have the number of active units that was asked for; at most 1 in size.
 
     References
     ----------
@@ -256,8 +257,8 @@ class HSVAE(GatedEstimator):
             )
         if self._chosen("spike_std") and self._chosen_form() != "hierarchical":
             raise InvalidParameterError(
-                f"spike_std is {self.spike_std!r} and rates are integrated out, where the spike is a point; give "
-                f"form='hierarchical', or spike_std=0."
+                f"spike_std is {self._chosen('spike_std'):g} and rates are integrated out, where the spike is a point; "
+                f"give form='hierarchical', or spike_std=0."
             )
 
 
@@ -265,4 +266,4 @@ def _check_pair(gate_prior: Any) -> None:
     if not isinstance(gate_prior, Sequence) or isinstance(gate_prior, str) or len(gate_prior) != 2:
         raise InvalidParameterError(f"gate_prior is {gate_prior!r}; it must be two numbers above 0, such as (4, 1).")
     for value in gate_prior:
-        real_number("gate_prior", value, low=0, open_low=True)
+        real_number("Each number of gate_prior", value, low=0, open_low=True)

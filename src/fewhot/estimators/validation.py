@@ -20,6 +20,9 @@ _DTYPES = [
     *(np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)),
 ]
 
+_LARGE = 1e4
+_FINEST = 1e-5  # of a number: float32 tells some eighty values apart within so narrow a range
+
 _REMEDIES = (
     ("contains NaN", "; impute or drop the missing values first."),
     ("contains infinity", "; remove or replace the infinite values first."),
@@ -52,7 +55,23 @@ def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str = "
         raise InvalidInputError(_one_sentence(error, name)) from error
     except TypeError as error:
         raise InvalidTypeError(_one_sentence(error, name, f"; accepted are {ACCEPTED}.")) from error
+    if fitting and isinstance(checked, np.ndarray):
+        _check_resolution(checked, name)
     return as_dataset(checked, name)
+
+
+def _check_resolution(rows: np.ndarray, name: str) -> None:
+    """Refuse columns of large numbers that lie so close together that single precision blurs them."""
+    low, high = rows.min(axis=0).astype(float), rows.max(axis=0).astype(float)
+    size = np.maximum(np.abs(low), np.abs(high))
+    spread = high - low
+    blurred = np.flatnonzero((size > _LARGE) & (spread > 0) & (spread < _FINEST * size))
+    if len(blurred):
+        column = blurred[0]
+        raise InvalidInputError(
+            f"Column {column} of {name} has values near {size[column]:.3g} that differ by {spread[column]:.3g} at "
+            f"most, which float32 blurs; subtract its mean, or leave it out."
+        )
 
 
 def _one_sentence(error: Exception, name: str, otherwise: str = "") -> str:

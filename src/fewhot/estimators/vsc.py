@@ -86,7 +86,8 @@ class VSC(GatedEstimator):
         Ask for this mean number of active units. At most one of ``alpha``, ``density`` and ``l0`` may be given; none
         means ``density=0.05``, at least 4 units.
     max_active : int, default=None
-        A ceiling on the active units of each row when encoding: the most probable ones stay.
+        A ceiling on the active units of each row when encoding: the most probable ones stay. Bounds and probabilities
+        are those of the whole posterior, without the ceiling.
     max_share : float, default=None
         The largest share of rows that any one unit may serve, where a number of active units is asked for. None takes
         three times the mean share (six with independent units), at most 0.4; where the mean share is above 0.3, halfway
@@ -120,8 +121,8 @@ class VSC(GatedEstimator):
     ----------
     {learned}
     gate_shift_ : float
-        What was added to every gate's logit at the end, so that held-out rows have the number of active units that was
-        asked for; at most 1 in size.
+        What was added to every gate's logit at the end, so that held-out rows (all rows, where fewer than 100 are held
+        out) have the number of active units that was asked for; at most 1 in size.
 
     References
     ----------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,21 @@ def single_row(x: Any, name: str) -> Any:
     return x
 
 
+def check_columns(estimator: Any, X: Any) -> None:
+    """Refuse rows whose columns have other names than the model's, or the same in another order."""
+    one_of_a_frame = hasattr(X, "to_frame") and hasattr(X, "index")
+    names = X.index if one_of_a_frame else getattr(X, "columns", None)
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is None or names is None or not all(isinstance(name, str) for name in names):
+        return
+    other = next((pair for pair in zip_longest(names, known) if pair[0] != pair[1]), None)
+    if other is not None:
+        raise InvalidInputError(
+            f"The rows have the column {other[0]!r} where the model was fitted with {other[1]!r}; give the columns in "
+            f"the order of feature_names_in_."
+        )
+
+
 @contextmanager
 def without_names() -> Generator[None, None, None]:
     """Let rows be encoded that have lost the column names the model was fitted with."""
@@ -39,6 +55,7 @@ def map_codes(estimator: Any, X: Any) -> Any:
 
 def map_code(estimator: Any, x: Any, name: str) -> np.ndarray:
     """Return the map code of one example, (K,)."""
+    check_columns(estimator, x)
     return np.asarray(dense(map_codes(estimator, single_row(x, name))), dtype=np.float64)[0]
 
 

@@ -62,10 +62,10 @@ def encoder_for(
         return Encoder(features_for(spec), RowsMLP(spec.n_columns, hidden_layer_sizes, activation))
     if choice == "conv":
         return Encoder(features_for(spec), Convolutions(spec.n_columns, hidden_layer_sizes))
-    if not isinstance(choice, str):
+    if not isinstance(choice, str) or choice not in BODIES:
         raise InvalidParameterError(
-            f"encoder is {choice!r}; it must be 'auto', the name of a registered body or a torch module from rows "
-            f"(B, {spec.n_columns}) to vectors (B, H)."
+            f"encoder is {choice!r}; it must be 'auto', 'mlp', 'conv', the name of a body that you registered, or a "
+            f"torch module from rows (B, {spec.n_columns}) to vectors (B, H)."
         )
     try:
         body = BODIES[choice](spec.n_columns, hidden_layer_sizes, activation)

@@ -13,6 +13,7 @@ from fewhot.distributions import SpikeSlab
 from fewhot.objectives.objective import Term
 
 _FORCE = 2.0  # nats a unit at 100 % error
+_MOST_EXCESS = 2.0
 _PRICE_RATE = 3e-3
 _UNIT_PRICE_RATE = 2e-2
 _TARGET_RATE = 2e-3
@@ -25,22 +26,23 @@ _SHORT_RUN = 4000  # shorter runs move their prices faster in proportion
 class Dial(Term):
     r"""Hold the mean number of active units at ``l0``, and the share of rows that any one unit serves below ``cap``.
 
-    .. math:: (\lambda + \rho\,e) \sum_j \bar\gamma_j + \sum_j \nu_j\,\overline{\zeta(\ell_j)}
+    .. math:: (\lambda + \rho\,e) \sum_j \bar\gamma_j + \sum_j (\nu_j + \rho\,e_j)\,\overline{\zeta(\ell_j)}
         + \kappa \sum_j \overline{\gamma_j(1-\gamma_j)},\qquad e = \Big(\sum_j \bar\gamma_j - t\Big) / t
 
     with bars for batch means of unit j's on-probability: an augmented Lagrangian whose prices move every step.
 
     - :math:`\lambda` integrates the relative error :math:`e` of the expected number of units; :math:`\rho e` acts at
       once.
-    - :math:`\nu_j \ge 0` rises while unit j serves more than ``cap``. It presses on the softplus :math:`\zeta` of the
-      logit, not on the probability, whose gradient is gone where a unit is always on.
+    - :math:`\nu_j \ge 0` rises while unit j serves more than ``cap``, and :math:`e_j`, by what share it does, acts at
+      once, after the freeze too. Both press on the softplus :math:`\zeta` of the logit, not on the probability, whose
+      gradient is gone where a unit is always on.
     - :math:`\kappa \ge 0`, the price of doubt, rises while the expected number exceeds the *count* of units with
       on-probability above one half, which is what `transform` returns: many units that are each on with a small
       probability cost the bound nothing and would make the two differ several-fold.
     - The target :math:`t` takes up the small difference that remains.
 
-    Everything stops at ``freeze_at``, so that the last steps train one fixed objective. The constraints are no part of
-    the bound.
+    Prices and target stop at ``freeze_at``, so that the last steps train one fixed objective. The constraints are no
+    part of the bound.
 
     Parameters
     ----------
@@ -84,7 +86,9 @@ class Dial(Term):
         crowding = F.softplus(result.q.logits).flatten(0, -2).mean(0)  # (K,)
         doubt = (on * (1 - on)).sum(-1).mean()
         price = self.price + _FORCE * error
-        cost = price * usage.sum() + (self.unit_prices * crowding).sum() + self.doubt_price * doubt
+        excess = ((usage.detach() - self.cap) / self.cap).clamp(0.0, _MOST_EXCESS)  # (K,)
+        unit_prices = self.unit_prices + _FORCE * excess
+        cost = price * usage.sum() + (unit_prices * crowding).sum() + self.doubt_price * doubt
         signals = {
             "dial_error": error,
             "dial_expected": expected,

@@ -13,7 +13,7 @@ from fewhot.core.checks import whole_number
 from fewhot.core.errors import InvalidParameterError
 from fewhot.metrics.examples import map_codes
 from fewhot.metrics.traversal import named_units
-from fewhot.plots.rows import matrix_of, values_of
+from fewhot.plots.rows import matrix_for, values_of
 
 _CONTEXTS = 16
 """Rows over which a unit's effect is averaged."""
@@ -92,7 +92,7 @@ def unit_effects(
     scale
         Spread of each column, by which changes are compared.
     """
-    matrix = matrix_of(X)
+    matrix = matrix_for(estimator, X)
     values = values_of(map_codes(estimator, matrix) if codes is None else codes)
     if values.shape[0] != matrix.shape[0]:
         raise InvalidParameterError(

@@ -15,7 +15,7 @@ from fewhot.plots.canvas import PLAIN, SMALL, dress, figure_legend, label, sheet
 from fewhot.plots.codes import code_bars, unit_ticks, units_to_show
 from fewhot.plots.images import show
 from fewhot.plots.palette import Theme, theme
-from fewhot.plots.rows import Columns, dense, grey_range, matrix_of, picture_shape, pictures, values_of
+from fewhot.plots.rows import Columns, dense, grey_range, matrix_for, picture_shape, pictures, values_of
 
 _LISTED = 8
 
@@ -55,7 +55,7 @@ def reconstructions(
     dark
         Draw on a dark background.
     """
-    matrix = matrix_of(rows)
+    matrix = matrix_for(estimator, rows)
     n = min(whole_number("max_rows", max_rows), matrix.shape[0])
     values = values_of(map_codes(estimator, matrix[:n]) if codes is None else codes)[:n]
     original, code = dense(matrix, slice(n)), dense(values)
@@ -65,7 +65,7 @@ def reconstructions(
     if image_shape is not None:
         shape = picture_shape(image_shape, original.shape[1])
         return _as_pictures(original, decoded, code, shape, names, colours)
-    background = None if background is None else matrix_of(background)
+    background = None if background is None else matrix_for(estimator, background)
     return _as_columns(
         original, decoded, code, Columns.of(original.shape[1], feature_names, background), names, colours
     )

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.data import as_matrix
+from fewhot.metrics.examples import check_columns
 from fewhot.plots.canvas import label
 
 PROFILE_COLUMNS = 200
@@ -26,6 +27,12 @@ def matrix_of(X: Any) -> Any:
         return sp.csr_array(X)
     X = np.asarray(X)
     return X[None] if X.ndim == 1 else X
+
+
+def matrix_for(estimator: Any, X: Any) -> Any:
+    """Return rows as `matrix_of` does; the columns of a frame must be the estimator's, in their order."""
+    check_columns(estimator, X)
+    return matrix_of(X)
 
 
 def dense(X: Any, rows: Any = slice(None)) -> np.ndarray:

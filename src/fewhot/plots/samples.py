@@ -16,7 +16,7 @@ from fewhot.metrics.examples import without_names
 from fewhot.plots.canvas import PLAIN, SMALL, WIDTH, dress, figure_legend, label, sheet, strip
 from fewhot.plots.images import show
 from fewhot.plots.palette import Theme, theme
-from fewhot.plots.rows import Columns, dense, grey_range, matrix_of, picture_shape, pictures
+from fewhot.plots.rows import Columns, dense, grey_range, matrix_for, picture_shape, pictures
 
 _LISTED = 8
 _LIKE, _FREE = "with its active units", "from the prior"
@@ -71,7 +71,7 @@ def samples(
             f"{type(estimator).__name__} has no gates, so no units of a row can be kept; use a gated model, or draw "
             f"estimator.sample() with plots.images."
         )
-    matrix = matrix_of(rows)
+    matrix = matrix_for(estimator, rows)
     n, k = min(whole_number("max_rows", max_rows), matrix.shape[0]), whole_number("n_samples", n_samples)
     original, seed = dense(matrix, slice(n)), resolve_seed(random_state)
     with without_names():
@@ -82,7 +82,8 @@ def samples(
     colours = theme(dark)
     if image_shape is not None:
         return _as_pictures(original, like, free, picture_shape(image_shape, original.shape[1]), names, colours)
-    columns = Columns.of(original.shape[1], feature_names, None if background is None else matrix_of(background))
+    background = None if background is None else matrix_for(estimator, background)
+    columns = Columns.of(original.shape[1], feature_names, background)
     return _as_columns(original, like, free, columns, names, colours)
 
 

@@ -13,7 +13,7 @@ from fewhot.plots.canvas import LARGE, PLAIN, SMALL, WIDTH, dress, figure_legend
 from fewhot.plots.effects import UnitEffect, unit_effects
 from fewhot.plots.images import show, show_change
 from fewhot.plots.palette import Theme, theme
-from fewhot.plots.rows import Columns, dense, grey_range, matrix_of, picture_shape, pictures
+from fewhot.plots.rows import Columns, dense, grey_range, matrix_for, picture_shape, pictures
 
 _LISTED = 8
 """Columns listed a unit: those it changes most."""
@@ -55,7 +55,7 @@ def units(
     dark
         Draw on a dark background.
     """
-    matrix = matrix_of(X)
+    matrix = matrix_for(estimator, X)
     columns = Columns.of(matrix.shape[1], feature_names, None if image_shape is not None else matrix)
     effects = unit_effects(estimator, matrix, units, codes=codes, n_units=n_units, scale=columns.scale)
     return draw_units(effects, matrix, columns=columns, image_shape=image_shape, dark=dark)

@@ -20,10 +20,21 @@ _BATCH = 2048
 
 
 class GateShift(NamedTuple):
-    """What was added to every gate's logit, and the mean number of active units that came of it."""
+    """What was added to every gate's logit, and what came of it.
+
+    Attributes
+    ----------
+    shift
+        The number added.
+    active
+        The mean number of active units.
+    largest_share
+        The share of rows that the busiest unit serves.
+    """
 
     shift: float
     active: float
+    largest_share: float
 
 
 @torch.no_grad()
@@ -41,7 +52,8 @@ def shift_gates(model: LatentModel, data: Dataset, l0: float, seed: int) -> Gate
     shift = min(max(_JUST_ON - threshold, -LARGEST_SHIFT), LARGEST_SHIFT)
     model.latent.shift_gates(shift)  # a family without gates refuses
     model.prior.take_back(shift)  # one made of posteriors would move with them
-    return GateShift(shift, float((logits + shift > 0).sum()) / data.n_rows)
+    shares = (logits + shift > 0).float().mean(0)
+    return GateShift(shift, float(shares.sum()), float(shares.max()))
 
 
 def _logits(model: LatentModel, data: Dataset, seed: int) -> torch.Tensor:
