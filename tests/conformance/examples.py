@@ -115,6 +115,7 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
         {"form": "hierarchical", "spike_std": 0.05, "faithful": True},
         {"form": "hierarchical", "slab_sees_gamma": True},
         {"l0": 2.0, "n_steps": 50},
+        {"l0": 2.0, "n_steps": 50, "dense_start": 0.5},
     ],
     (MODELS.kind, "mat-vae"): [
         {"mmd_weight": 2.0},
@@ -124,6 +125,8 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
     (MODELS.kind, "vsc"): [
         {"l0": 2.0, "n_steps": 50},
         {"l0": 2.0, "n_steps": 50, "joint": True},
+        {"l0": 2.0, "n_steps": 50, "joint": True, "dense_start": 0.5, "decoder_sees_gates": True},
+        {"alpha": 0.2, "decoder_sees_gates": True, "encoder": "conv"},
         {"alpha": 0.2},
         {"alpha": 0.2, "faithful": True},
         {"l0": 2.0, "n_steps": 50, "n_pseudo_inputs": 3, "bound": "mixture"},

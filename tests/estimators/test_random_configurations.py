@@ -50,6 +50,11 @@ def draw_sparsity(rng: np.random.Generator, n_components: int) -> dict[str, Any]
     return {str(way): float(10 ** rng.uniform(-3, -0.05))}
 
 
+def draw_start(rng: np.random.Generator, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a gated model, some of those under the dial with a dense start."""
+    return options if "alpha" in options or rng.random() < 0.5 else {**options, "dense_start": rng.uniform(0, 0.6)}
+
+
 def draw_options(rng: np.random.Generator, name: str, n_components: int) -> dict[str, Any]:
     """Return arguments that only this estimator has."""
     if name == "VAE":
@@ -60,14 +65,15 @@ def draw_options(rng: np.random.Generator, name: str, n_components: int) -> dict
         return {"recipe": "prokhorov2021", "slab_sees_gamma": bool(rng.random() < 0.5)}
     if name == "HSVAE":
         form = {"slab_sees_gamma": True} if rng.random() < 0.3 else {"form": str(rng.choice(FORMS))}
-        return {**form, **draw_sparsity(rng, n_components)}
+        return draw_start(rng, {**form, **draw_sparsity(rng, n_components)})
     if name != "VSC":
         return {}
     prior = str(rng.choice(["fixed", "joint", "pseudo-inputs"]))
     sparsity = draw_sparsity(rng, n_components)
     if prior == "joint":
         sparsity.pop("alpha", None)
-    return {"prior": prior, "pretrain_spikes": float(rng.choice([0.0, 0.3])), **sparsity}
+    options = {"prior": prior, "decoder_sees_gates": bool(rng.random() < 0.3), **sparsity}
+    return draw_start(rng, options) if rng.random() < 0.5 else {"pretrain_spikes": 0.3, **options}
 
 
 def draw(seed: int) -> tuple[str, dict[str, Any], Any]:

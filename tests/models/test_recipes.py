@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
 
 from fewhot.core.errors import InvalidInputError, InvalidParameterError, UnknownNameError
 from fewhot.core.records import DataSpec, Dense
+from fewhot.distributions import JointSpikeSlab
 from fewhot.features import Identity, Log1p, Standardise
 from fewhot.latents import BinaryConcrete, SharpSigmoid
 from fewhot.likelihoods import BernoulliLikelihood, GaussianLikelihood
@@ -171,6 +174,25 @@ def test_a_largest_share_that_is_given_overrules_the_policy() -> None:
         built = model(SPEC, n_latent=20, hidden_layer_sizes=(3,), l0=2.0, max_share=0.7, n_steps=100)
         (dial,) = (term for term in built.objective.terms if isinstance(term, Dial))
         assert dial.cap == 0.7
+
+
+@pytest.mark.parametrize(("model", "options"), [(vsc, {"joint": True}), (vsc, {}), (hsvae, {})])
+def test_a_dense_start_begins_open_and_closes_under_the_dial(model: Any, options: dict[str, Any]) -> None:
+    built = model(SPEC, n_latent=20, hidden_layer_sizes=(3,), l0=2.0, dense_start=0.5, n_steps=1000, **options)
+    weights = [built.knobs(torch.tensor(step)).values for step in (0, 10, 500, 550, 600)]
+    assert [w["kl_weight"].item() for w in weights] == [0, 1, 1, 1, 1]
+    assert [w["dial_weight"].item() for w in weights] == [0, 0, 0, 0.5, 1]
+    (dial,) = (term for term in built.objective.terms if isinstance(term, Dial))
+    assert (dial.begin, dial.freeze_at) == (500, 800)
+    x = torch.rand(50, SPEC.n_columns)
+    q = built.posterior_of(Dense(x))
+    p = built.prior(built.posterior_of)
+    p = p.given(torch.zeros(20)) if isinstance(p, JointSpikeSlab) else p
+    torch.testing.assert_close(p.probs, torch.full((20,), 0.95))
+    assert q.probs.mean() > 0.9
+    usual = model(SPEC, n_latent=20, hidden_layer_sizes=(3,), l0=2.0, n_steps=1000, **options)
+    assert "dial_weight" not in usual.schedules
+    assert 0.4 < usual.posterior_of(Dense(x)).probs.mean() < 0.6
 
 
 def test_pseudo_inputs_replace_the_fixed_law_and_alpha_is_their_aggregate_rate() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from fewhot.core.records import Dense
+from fewhot.core.records import Dense, Knobs
 from fewhot.core.seeding import seeded
 from fewhot.distributions import SpikeSlab
 from fewhot.inference import exact_bound, importance_bound
@@ -219,3 +219,28 @@ def test_before_any_slab_a_code_is_gate_times_noise_and_pays_for_its_own_slab() 
     whole = plain.divergence(plain.run(plain.psi(batch_of(x)), batch_of(x), EXACT, noise))
     for name, value in model.divergence(first).items():
         assert torch.equal(value, whole[name])
+
+
+@pytest.mark.parametrize("gates", ["exact", "relaxed", "straight-through"])
+def test_a_decoder_that_sees_gates_reads_values_and_gates_side_by_side(gates: str) -> None:
+    x = rows()
+    model = build(vsc, x, l0=2.0, n_steps=100, decoder_sees_gates=True)
+    result = model.run(model.psi(batch_of(x)), batch_of(x), Knobs(gates=gates), bank_of(model, 1)[0])
+    decoder, z, gate = model.decoder, result.draw.z, result.draw.gate
+    first, *_ = decoder.body.layers
+    assert first.in_features == 2 * z.shape[-1]
+    by_hand = decoder.head(decoder.output(torch.relu(first(torch.cat([z, gate], -1))))).log_prob(batch_of(x).x)
+    torch.testing.assert_close(result.px.log_prob(batch_of(x).x), by_hand)
+    torch.testing.assert_close(decoder.generate(z).log_prob(batch_of(x).x), by_hand)  # zeros say which gates are off
+
+
+def test_gates_get_a_gradient_through_a_decoder_that_sees_them_alone() -> None:
+    """With every value at 0 only the gates tell rows apart."""
+    x = rows()
+    model = build(vsc, x, l0=2.0, n_steps=100, decoder_sees_gates=True)
+    psi = {name: value.detach().requires_grad_() for name, value in model.psi(batch_of(x)).items()}
+    nothing = {**psi, "loc": torch.zeros_like(psi["loc"]), "logvar": torch.full_like(psi["logvar"], -12.0)}
+    noise = bank_of(model, 1)[0]
+    result = model.run(nothing, batch_of(x), Knobs(gates="straight-through"), {**noise, "slab": 0 * noise["slab"]})
+    result.px.log_prob(batch_of(x).x).sum().backward()
+    assert psi["logits"].grad.abs().sum() > 0

@@ -13,21 +13,22 @@ from fewhot.objectives import Dial
 from fewhot.objectives import dial as module
 
 N_UNITS, N_ROWS = 10, 8
+EXACT = Knobs()
 STATE = ("price", "unit_prices", "doubt_price", "target")
 
 
-def dial(l0: float = 2.0, cap: float = 0.4, freeze_at: int = 4000) -> Dial:
-    return Dial(N_UNITS, l0, cap, freeze_at)
+def dial(l0: float = 2.0, cap: float = 0.4, freeze_at: int = 4000, begin: int = 0) -> Dial:
+    return Dial(N_UNITS, l0, cap, freeze_at, begin)
 
 
 def state(term: Dial) -> list[Tensor]:
     return [getattr(term, name).clone() for name in STATE]
 
 
-def measure(term: Dial, probs: Tensor) -> Terms:
+def measure(term: Dial, probs: Tensor, knobs: Knobs = EXACT) -> Terms:
     logits = probs.logit()
     q = SpikeSlab(logits, torch.zeros_like(logits), torch.ones_like(logits))
-    return term(Pass(Batch(Dense(probs)), {}, q, q, Draw(q.loc), None), {}, Knobs())
+    return term(Pass(Batch(Dense(probs)), {}, q, q, Draw(q.loc), None), {}, knobs)
 
 
 def gates(*on: int, sure: float = 0.999) -> Tensor:
@@ -228,3 +229,27 @@ def test_a_unit_that_serves_too_many_rows_pays_at_once_even_after_the_freeze() -
     assert others.grad is not None
     assert (logits.grad[:, :2] > 0.1 / N_ROWS).all()
     assert others.grad.abs().max() < 0.01 / N_ROWS
+
+
+def test_nothing_moves_before_the_dial_begins() -> None:
+    term = after(dial(begin=100), spread(5), n_steps=100)
+    assert all(map(torch.equal, state(term), state(dial())))
+    assert after(term, spread(5), start=100).price > 0
+
+
+def test_a_dial_that_begins_late_has_as_much_time_as_it_needs() -> None:
+    """4,000 steps are needed: with half of them, prices move twice as fast."""
+    early, late = (after(dial(begin=begin), spread(5), start=2000) for begin in (0, 2000))
+    torch.testing.assert_close(late.price, 2 * early.price)
+
+
+def test_a_weight_scales_the_cost_and_its_gradient() -> None:
+    probs = {weight: spread(5).requires_grad_() for weight in (1.0, 0.25, 0.0)}
+    costs = {}
+    for weight, on in probs.items():
+        costs[weight] = measure(dial(), on, Knobs({"dial_weight": torch.tensor(weight)})).loss
+        costs[weight].backward()
+    assert costs[1.0] == measure(dial(), spread(5)).loss > 0
+    for weight in (0.25, 0.0):
+        torch.testing.assert_close(costs[weight], weight * costs[1.0])
+        torch.testing.assert_close(probs[weight].grad, weight * probs[1.0].grad)

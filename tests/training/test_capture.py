@@ -164,6 +164,7 @@ def test_captured_steps_equal_eager_ones(cls: type, sparse: bool, caplog: pytest
 FORMS: dict[str, tuple[type, dict[str, Any]]] = {
     "independent": (VSC, {"prior": "fixed"}),
     "pseudo-inputs": (VSC, {"prior": "pseudo-inputs", "n_pseudo_inputs": 5, "pretrain_spikes": 0.2}),
+    "dense-start": (VSC, {"l0": 2, "dense_start": 0.5, "decoder_sees_gates": True}),
     "published": (VSC, {"recipe": "iclr2019"}),
     "collapsed": (HSVAE, {}),
     "hierarchical": (HSVAE, {"recipe": "prokhorov2021", "slab_sees_gamma": True}),

@@ -23,6 +23,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "vsc": {},
     "vsc-sparse": {"X": rows(sparse=True)},
     "vsc-stopping": {"n_iter_no_change": 3, "max_steps": 200},
+    "vsc-dense-start": {"l0": 2, "dense_start": 0.5, "decoder_sees_gates": True},
     "vae": {"cls": VAE},
     "hsvae-seeing-gamma": {"cls": HSVAE, "slab_sees_gamma": True, "l0": 2},
     "vae-stopping": {"cls": VAE, "n_iter_no_change": 2, "learning_rate": 0.02},

@@ -11,6 +11,7 @@ from fewhot.core.errors import InvalidParameterError
 from fewhot.core.warning import warn_caller
 from fewhot.data import Dataset
 from fewhot.estimators.base import LatentEstimator
+from fewhot.models.gating import LONGEST_DENSE_START
 from fewhot.training.gate_shift import shift_gates
 
 DEFAULT_DENSITY = 0.05
@@ -30,6 +31,7 @@ class GatedEstimator(LatentEstimator):
     l0: float | None
     max_active: int | None
     max_share: float | None
+    dense_start: float
     gate_shift_: float
 
     def _asked(self) -> float | None:
@@ -90,6 +92,15 @@ class GatedEstimator(LatentEstimator):
                     f"{self.max_share * self.n_components:.3g} on in the mean row, and {asked:g} are asked for; give a "
                     f"larger share or more units."
                 )
+        real_number("dense_start", self.dense_start, low=0, high=LONGEST_DENSE_START)
+        if self.dense_start and self._asked() is None:
+            raise InvalidParameterError(
+                "dense_start is followed by the dial, and the prior's rates are fixed; give density or l0 instead."
+            )
+        if self.dense_start and self.recipe is not None:
+            raise InvalidParameterError(
+                f"recipe={self.recipe!r} trains as published, and dense_start was given; leave one of them out."
+            )
 
 
 def _allowed(share: float, n_rows: int) -> float:

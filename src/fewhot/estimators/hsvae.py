@@ -79,6 +79,10 @@ class HSVAE(GatedEstimator):
     max_share : float, default=None
         The largest share of rows that any one unit may serve, where a number of active units is asked for. None takes
         six times the mean share, at most 0.4; where the mean share is above 0.3, halfway from it to 1.
+    dense_start : float, default=0.0
+        Share of the steps, at most 0.6, in which the gates begin open and nothing closes them, as in a dense VAE; then
+        the dial comes in over a tenth of the steps. A unit then stands for what its value says rather than for when
+        it is on: for data whose sources are there in many rows, such as half of them, with ``max_share`` to match.
     kl_weight : float, default=None
         Weight of the values' divergence in training; reported bounds always have weight 1. None takes the recipe's, 1.
     gate_kl_weight : float, default=None
@@ -148,6 +152,7 @@ class HSVAE(GatedEstimator):
         l0: float | None = None,
         max_active: int | None = None,
         max_share: float | None = None,
+        dense_start: float = 0.0,
         kl_weight: float | None = None,
         gate_kl_weight: float | None = None,
         form: str = "auto",
@@ -181,6 +186,7 @@ class HSVAE(GatedEstimator):
         self.l0 = l0
         self.max_active = max_active
         self.max_share = max_share
+        self.dense_start = dense_start
         self.kl_weight = kl_weight
         self.gate_kl_weight = gate_kl_weight
         self.form = form
@@ -214,6 +220,7 @@ class HSVAE(GatedEstimator):
             gate_prior=self._concentrations(),
             l0=self._asked(),
             max_share=self.max_share,
+            dense_start=self.dense_start,
             kl_weight=self._chosen("kl_weight"),
             gate_kl_weight=self._chosen("gate_kl_weight"),
             form=self._chosen_form(),

@@ -10,7 +10,7 @@ import numpy as np
 from torch import nn
 
 from fewhot.codes import score_terms
-from fewhot.core.checks import one_of, real_number, whole_number
+from fewhot.core.checks import one_of, real_number, truth, whole_number
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
@@ -92,6 +92,13 @@ class VSC(GatedEstimator):
         The largest share of rows that any one unit may serve, where a number of active units is asked for. None takes
         three times the mean share (six with independent units), at most 0.4; where the mean share is above 0.3, halfway
         from it to 1.
+    dense_start : float, default=0.0
+        Share of the steps, at most 0.6, in which the gates begin open and nothing closes them, as in a dense VAE; then
+        the dial comes in over a tenth of the steps. A unit then stands for what its value says rather than for when
+        it is on: for data whose sources are there in many rows, such as half of them, with ``max_share`` to match.
+    decoder_sees_gates : bool, default=False
+        Whether the decoder reads which units are on beside their values, so that a unit that is on at a value near 0
+        differs from one that is off. Often a better bound, with codes that are harder to read by a linear model.
     prior : {"auto", "fixed", "joint", "pseudo-inputs"}, default="auto"
         "fixed" takes units to be independent, with rates fixed by ``alpha`` or learned; "joint" learns which units go
         together and what their values are then, and cannot be had with ``alpha``; "pseudo-inputs" is a mixture of what
@@ -171,6 +178,8 @@ class VSC(GatedEstimator):
         l0: float | None = None,
         max_active: int | None = None,
         max_share: float | None = None,
+        dense_start: float = 0.0,
+        decoder_sees_gates: bool = False,
         prior: str = "auto",
         n_pseudo_inputs: int = 20,
         prior_sharpness: float | None = 10.0,
@@ -204,6 +213,8 @@ class VSC(GatedEstimator):
         self.l0 = l0
         self.max_active = max_active
         self.max_share = max_share
+        self.dense_start = dense_start
+        self.decoder_sees_gates = decoder_sees_gates
         self.prior = prior
         self.n_pseudo_inputs = n_pseudo_inputs
         self.prior_sharpness = prior_sharpness
@@ -256,6 +267,8 @@ class VSC(GatedEstimator):
             alpha=self._rate(),
             l0=self._asked(),
             max_share=self.max_share,
+            dense_start=self.dense_start,
+            decoder_sees_gates=self.decoder_sees_gates,
             joint=self._prior() == "joint",
             n_pseudo_inputs=self.n_pseudo_inputs if self._prior() == "pseudo-inputs" else 0,
             bound=self._chosen("trained_bound"),
@@ -290,6 +303,7 @@ class VSC(GatedEstimator):
             raise InvalidParameterError(
                 f"recipe='iclr2019' has a fixed prior and no dial, and {given[0]} was given; give alpha instead."
             )
+        truth("decoder_sees_gates", self.decoder_sees_gates)
         one_of("prior", self.prior, ("auto", "fixed", "joint", "pseudo-inputs"))
         if self.prior == "joint" and self._asked() is None:
             raise InvalidParameterError(
@@ -307,3 +321,7 @@ class VSC(GatedEstimator):
         one_of("selection", self.selection, tuple(RULES))
         if self.pretrain_spikes is not None:
             real_number("pretrain_spikes", self.pretrain_spikes, low=0, high=LONGEST_PRETRAINING)
+        if self.pretrain_spikes and self.dense_start:
+            raise InvalidParameterError(
+                "pretrain_spikes trains gates before values and dense_start values before gates; give one of them."
+            )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 from torch.distributions import Distribution
@@ -62,6 +64,8 @@ class BetaSpikeSlabLatent(Latent):
             \text{ to begin with}
 
         Then v cannot be integrated out: evaluation draws it too and pays for its Beta law.
+    initial_rate
+        The mean on-probability of a fresh network (rate head only).
     """
 
     gated = True
@@ -76,6 +80,7 @@ class BetaSpikeSlabLatent(Latent):
         gate_head: str = "rate",
         spike_std: float = 0.0,
         slab_sees_gamma: bool = False,
+        initial_rate: float = 0.5,
     ) -> None:
         super().__init__()
         self.n_in = n_in
@@ -94,7 +99,11 @@ class BetaSpikeSlabLatent(Latent):
                 "slab_sees_gamma needs form='hierarchical'; with v integrated out there is no gamma to see."
             )
         self.refinable = (*self._gate_heads, "loc", "logvar")
+        self.initial_rate = real_number("initial_rate", initial_rate, low=1e-6, high=1 - 1e-6)
         self.heads = nn.Linear(n_in, 4 * n_latent)
+        if gate_head == "rate":
+            with torch.no_grad():
+                self.heads.bias[:n_latent] += math.log(initial_rate / (1 - initial_rate))
         self.by_gamma = nn.Parameter(torch.zeros(2 * n_latent, n_latent)) if slab_sees_gamma else None
         self.register_buffer("gate_shift", torch.zeros(()))
 

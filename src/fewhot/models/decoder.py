@@ -18,23 +18,34 @@ from fewhot.nn import MLP, PictureOutput, TransposedConvolutions
 class Decoder(Part):
     """An MLP, a linear layer, and the likelihood that reads its output.
 
-    `likelihood` is for training, where a sequence decoder looks at the batch; `generate` has no batch to look at.
+    `likelihood` is for training, where a sequence decoder looks at the batch; `generate` has no batch to look at. With
+    ``sees_gates`` the MLP reads which units are on beside their values, so that one that is on at 0 is not as if off.
     """
 
     def __init__(
-        self, n_latent: int, hidden_layer_sizes: Sequence[int], head: Likelihood, activation: str = "relu"
+        self,
+        n_latent: int,
+        hidden_layer_sizes: Sequence[int],
+        head: Likelihood,
+        activation: str = "relu",
+        sees_gates: bool = False,
     ) -> None:
         super().__init__()
         self.n_latent = n_latent
         self.hidden_layer_sizes = list(hidden_layer_sizes)
         self.activation = activation
+        self.sees_gates = sees_gates
         self.body, self.output = self._networks(head)
         self.head = head
 
     def _networks(self, head: Likelihood) -> tuple[Part, nn.Linear | PictureOutput]:
         """Return the body, and a layer with a bias for each output."""
-        body = MLP(self.n_latent, self.hidden_layer_sizes, self.activation)
+        body = MLP(self._n_in, self.hidden_layer_sizes, self.activation)
         return body, nn.Linear(body.n_out, head.n_outputs)
+
+    @property
+    def _n_in(self) -> int:
+        return 2 * self.n_latent if self.sees_gates else self.n_latent
 
     @torch.no_grad()
     def fit(self, moments: ColumnMoments) -> None:
@@ -42,12 +53,17 @@ class Decoder(Part):
         self.head.fit(moments)
         self.output.bias.copy_(self.head.output_bias(moments))
 
-    def likelihood(self, z: Tensor, batch: Batch) -> ObservedRows:
-        """Return p(x | z)."""
-        return self.generate(z)
+    def likelihood(self, z: Tensor, batch: Batch, gate: Tensor | None = None) -> ObservedRows:
+        """Return p(x | z); ``gate`` holds the gates of a draw with their gradients."""
+        return self._rows(z, gate)
 
     def generate(self, z: Tensor) -> ObservedRows:
         """Return p(x | z) of codes without data: reconstruction and sampling."""
+        return self._rows(z, None)
+
+    def _rows(self, z: Tensor, gate: Tensor | None) -> ObservedRows:
+        if self.sees_gates:
+            z = torch.cat([z, (z != 0).to(z.dtype) if gate is None else gate], dim=-1)
         return self.head(self.output(self.body(z)))
 
 
@@ -56,11 +72,16 @@ class ConvDecoder(Decoder):
     """Transposed convolutions up to a square picture, and the likelihood that reads its pixels."""
 
     def __init__(
-        self, n_latent: int, hidden_layer_sizes: Sequence[int], head: Likelihood, activation: str = "leaky-relu"
+        self,
+        n_latent: int,
+        hidden_layer_sizes: Sequence[int],
+        head: Likelihood,
+        activation: str = "leaky-relu",
+        sees_gates: bool = False,
     ) -> None:
-        super().__init__(n_latent, hidden_layer_sizes, head, activation)
+        super().__init__(n_latent, hidden_layer_sizes, head, activation, sees_gates)
 
     def _networks(self, head: Likelihood) -> tuple[Part, PictureOutput]:
         sizes = self.hidden_layer_sizes
-        body = TransposedConvolutions(self.n_latent, sizes, head.n_columns, self.activation)
+        body = TransposedConvolutions(self._n_in, sizes, head.n_columns, self.activation)
         return body, PictureOutput(sizes[-1], len(sizes), head.n_columns, head.n_outputs)

@@ -78,11 +78,15 @@ def encoder_for(
 
 
 def decoder_for(
-    n_latent: int, hidden_layer_sizes: Sequence[int], encoder: str | nn.Module, head: Likelihood
+    n_latent: int,
+    hidden_layer_sizes: Sequence[int],
+    encoder: str | nn.Module,
+    head: Likelihood,
+    sees_gates: bool = False,
 ) -> Decoder:
     """Return the decoder that mirrors an encoder: transposed convolutions for convolutions, an MLP for all others."""
     kind = ConvDecoder if encoder == "conv" else Decoder
-    return kind(n_latent, list(hidden_layer_sizes)[::-1], head)
+    return kind(n_latent, list(hidden_layer_sizes)[::-1], head, sees_gates=sees_gates)
 
 
 def rate_decay(n_steps: int) -> Cosine:

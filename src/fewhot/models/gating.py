@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fewhot.core.schedules import Schedule
+from fewhot.core.schedules import Linear, Schedule
 from fewhot.latents import BinaryConcrete
 from fewhot.models.defaults import schedules_for
 from fewhot.objectives import Dial
+
+OPEN = 0.95
+DENSE_WARM_UP, CLOSING = 0.01, 0.1
+"""How long the divergence takes to come in where gates begin open, and then the dial: shares of the steps."""
+LONGEST_DENSE_START = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +23,9 @@ class GatingPolicy:
     divergence comes in over the first steps, so that units are found before they are paid for. The dial holds the
     number of active units and bounds the share of rows that any one of them serves, which keeps the others in work;
     its prices stop before the end, and the learning rate falls to next to nothing.
+
+    A dense start turns the order round: gates begin open, the divergence comes in at once, and the dial closes gates
+    later. What a unit stands for is then settled by its values, not by when it is on.
 
     Reviving units that have died was measured and left out: see the decision records.
 
@@ -31,27 +39,43 @@ class GatingPolicy:
         Share of the steps after which the dial's prices stay.
     crowding
         How many times the mean share of rows one unit may serve under the dial.
+    dense_start
+        Share of the steps before the dial comes in, over a tenth of them; 0 has it from the first step.
     """
 
     temperature: float = 1.0
     warm_up: float = 0.2
     freeze: float = 0.8
     crowding: float = 6.0
+    dense_start: float = 0.0
+
+    @property
+    def initial_rate(self) -> float:
+        """The on-probability of every unit to begin with."""
+        return OPEN if self.dense_start else 0.5
+
+    def prior_rate(self, rate: float) -> float:
+        """Return where the prior's on-rate begins: at ``rate``, or where the gates do if they begin open."""
+        return OPEN if self.dense_start else rate
 
     def gate(self) -> BinaryConcrete:
         """Return the gate used in training."""
         return BinaryConcrete(self.temperature, "straight-through")
 
     def schedules(self, n_steps: int) -> dict[str, Schedule]:
-        """Return what changes over training: the weight of the divergence, from 0 to 1, and the learning rate."""
-        return schedules_for(n_steps, self.warm_up)
+        """Return what changes over training: the learning rate, and the weight of the divergence or of the dial."""
+        if not self.dense_start:
+            return schedules_for(n_steps, self.warm_up)
+        closing = Linear(0.0, 1.0, max(1, int(CLOSING * n_steps)), begin=int(self.dense_start * n_steps))
+        return {**schedules_for(n_steps, DENSE_WARM_UP), "dial_weight": closing}
 
     def dial(self, l0: float | None, n_latent: int, n_steps: int, max_share: float | None = None) -> list[Dial]:
         """Return the dial, if one is asked for; ``max_share`` overrules what crowding allows."""
         if l0 is None:
             return []
         cap = self.largest_share(l0 / n_latent) if max_share is None else max_share
-        return [Dial(n_latent, l0, cap, freeze_at=int(self.freeze * n_steps))]
+        freeze_at, begin = int(self.freeze * n_steps), int(self.dense_start * n_steps)
+        return [Dial(n_latent, l0, cap, freeze_at, begin)]
 
     def largest_share(self, mean: float) -> float:
         """Return the share of rows one unit may serve where ``mean`` is that of all: never every row."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from torch import nn
 
@@ -30,6 +31,7 @@ def hsvae(
     gate_prior: tuple[float, float] = (4.0, 1.0),
     l0: float | None = None,
     max_share: float | None = None,
+    dense_start: float = 0.0,
     kl_weight: float = 1.0,
     gate_kl_weight: float = 1.0,
     form: str = "collapsed",
@@ -46,7 +48,8 @@ def hsvae(
     with :math:`K_j = \mathrm{KL}(\mathrm{Beta}(a_j,b_j)\,\|\,\mathrm{Beta}(a,b))` in the hierarchical form and the
     smaller :math:`B(\tfrac{b_j}{a_j+b_j}\,\|\,\tfrac{b}{a+b})` in the collapsed one. ``gate_prior`` is
     :math:`(a, b)`, the concentrations of being off and on; ``l0`` learns them and holds the mean number of active
-    units by a dial, none serving more than ``max_share`` of the rows. In the hierarchical form ``spike_std`` gives the
+    units by a dial, none serving more than ``max_share`` of the rows, after a share ``dense_start`` of the steps in
+    which gates begin open. In the hierarchical form ``spike_std`` gives the
     spike a width in training, and ``slab_sees_gamma`` lets slabs depend on the drawn rates:
     :math:`\tfrac{b_j}{a_j+b_j}\,G_j` becomes :math:`\mathbb{E}_v[v_j\,G_j(v)]`. ``faithful`` trains as published: a and
     b from softplus heads, a temperature of 0.5, no warm-up and a constant rate.
@@ -54,17 +57,26 @@ def hsvae(
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
     body = encoder_for(seen, hidden_layer_sizes, encoder)
-    off, on = gate_prior if l0 is None else (max(n_latent / l0 - 1, 1.0), 1.0)
-    relaxation = BinaryConcrete(0.5, "straight-through") if faithful else INDEPENDENT_UNITS.gate()
-    dial = INDEPENDENT_UNITS.dial(l0, n_latent, n_steps, max_share)
+    policy = replace(INDEPENDENT_UNITS, dense_start=dense_start)
+    off, on = gate_prior if l0 is None else _concentrations(policy.prior_rate(min(l0 / n_latent, 0.5)))
+    relaxation = BinaryConcrete(0.5, "straight-through") if faithful else policy.gate()
+    dial = policy.dial(l0, n_latent, n_steps, max_share)
     heads = "softplus" if faithful else "rate"
     return LatentModel(
         observation=observed,
         encoder=body,
-        latent=BetaSpikeSlabLatent(body.n_out, n_latent, relaxation, form, heads, spike_std, slab_sees_gamma),
+        latent=BetaSpikeSlabLatent(
+            body.n_out, n_latent, relaxation, form, heads, spike_std, slab_sees_gamma, policy.initial_rate
+        ),
         prior=BetaSpikeSlabPrior(n_latent, off, on, learned=l0 is not None),
         decoder=decoder_for(n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
         objective=Objective([Reconstruction(), KL(kl_weight, gate_kl_weight), *dial]),
         inference=Amortised(),
-        schedules={} if faithful else INDEPENDENT_UNITS.schedules(n_steps),
+        schedules={} if faithful else policy.schedules(n_steps),
     )
+
+
+def _concentrations(rate: float) -> tuple[float, float]:
+    """Return the concentrations of being off and on that have this mean on-rate, the smaller one 1."""
+    least = min(rate, 1 - rate)
+    return (1 - rate) / least, rate / least

@@ -112,7 +112,7 @@ class LatentModel(Part):
         q = self.posterior(psi, knobs)  # q(z | x), (B, K)
         draw = self.latent.draw(q, noise)  # z, (B, K)
         p = self.prior(self.posterior_of)  # p(z), over codes (K,)
-        return Pass(batch, psi, q, p, draw, self.decoder.likelihood(draw.z, batch), noise)
+        return Pass(batch, psi, q, p, draw, self.decoder.likelihood(draw.z, batch, draw.gate), noise)
 
     def divergence(self, result: Pass) -> Params:
         """Return the named parts of KL(q || p), each (B,)."""

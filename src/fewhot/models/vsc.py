@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from torch import nn
 
@@ -14,7 +15,7 @@ from fewhot.latents import SharpSigmoid, SpikeSlabLatent
 from fewhot.latents.relaxations import Relaxation
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models.defaults import decoder_for, encoder_for, features_for, likelihood_for, observation_for
-from fewhot.models.gating import INDEPENDENT_UNITS, JOINT_UNITS
+from fewhot.models.gating import INDEPENDENT_UNITS, JOINT_UNITS, GatingPolicy
 from fewhot.models.latent_model import LatentModel
 from fewhot.objectives import KL, Objective, PseudoInputKL, Reconstruction, Term
 from fewhot.priors import JointSpikeSlabPrior, Prior, PseudoInputPrior, SpikeSlabPrior
@@ -42,6 +43,8 @@ def vsc(
     selection: str = "softmax",
     sharpness: float | None = 10.0,
     pretrain_spikes: float = 0.0,
+    dense_start: float = 0.0,
+    decoder_sees_gates: bool = False,
     n_steps: int = 20_000,
     faithful: bool = False,
 ) -> LatentModel:
@@ -55,15 +58,16 @@ def vsc(
     units by a dial, none serving more than ``max_share`` of the rows. ``joint`` learns which units go together, too.
     With ``n_pseudo_inputs`` the prior is the mixture of `PseudoInputPrior`, ``alpha`` its aggregate rate, and the
     divergence that of `PseudoInputKL`. ``pretrain_spikes`` is the share of the steps in which only gates carry
-    information.
+    information, ``dense_start`` the share in which gates begin open and no dial closes them. With
+    ``decoder_sees_gates`` the decoder is told s beside z: :math:`p(x|z,s)`.
     ``faithful`` trains as published: :math:`\log\gamma = -\mathrm{ReLU}(-v)`, a soft sharp sigmoid from 50 to 200
     and no warm-up; after spike pre-training the rate drops to a tenth.
     """
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
     body = encoder_for(seen, hidden_layer_sizes, encoder)
-    rate = min(alpha, 1.0) if alpha is not None else min((l0 or 1) / n_latent, 0.5)
-    policy = JOINT_UNITS if joint else INDEPENDENT_UNITS
+    policy = replace(JOINT_UNITS if joint else INDEPENDENT_UNITS, dense_start=dense_start)
+    rate = min(alpha, 1.0) if alpha is not None else policy.prior_rate(min((l0 or 1) / n_latent, 0.5))
     relaxation: Relaxation = SharpSigmoid(50.0, "soft") if faithful else policy.gate()
     prior: Prior
     kl: Term = KL()
@@ -78,20 +82,22 @@ def vsc(
     return LatentModel(
         observation=observed,
         encoder=body,
-        latent=SpikeSlabLatent(body.n_out, n_latent, relaxation, gate_head="relu" if faithful else "logit"),
+        latent=SpikeSlabLatent(body.n_out, n_latent, relaxation, "relu" if faithful else "logit", policy.initial_rate),
         prior=prior,
-        decoder=decoder_for(n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
+        decoder=decoder_for(
+            n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood), decoder_sees_gates
+        ),
         objective=Objective([Reconstruction(), kl, *policy.dial(l0, n_latent, n_steps, max_share)]),
         inference=Amortised(),
-        schedules=_schedules(n_steps, pretrain_spikes, faithful),
+        schedules=_schedules(policy, n_steps, pretrain_spikes, faithful),
     )
 
 
-def _schedules(n_steps: int, pretrain_spikes: float, faithful: bool) -> Mapping[str, Schedule]:
+def _schedules(policy: GatingPolicy, n_steps: int, pretrain_spikes: float, faithful: bool) -> Mapping[str, Schedule]:
     slabs_from = int(pretrain_spikes * n_steps)
     slabs = Linear(0.0, 1.0, max(1, int(RAMP_SHARE * slabs_from)), begin=slabs_from)
     spikes_first: dict[str, Schedule] = {"slab_share": slabs} if pretrain_spikes else {}
     if faithful:
         drop = {"learning_rate": Piecewise([1.0, 0.1], [slabs.settled_at])} if pretrain_spikes else {}
         return {"sharpness": Linear(50.0, 200.0, n_steps), **spikes_first, **drop}
-    return {**INDEPENDENT_UNITS.schedules(n_steps), **spikes_first}
+    return {**policy.schedules(n_steps), **spikes_first}

@@ -41,8 +41,9 @@ class Dial(Term):
       probability cost the bound nothing and would make the two differ several-fold.
     - The target :math:`t` takes up the small difference that remains.
 
-    Prices and target stop at ``freeze_at``, so that the last steps train one fixed objective. The constraints are no
-    part of the bound.
+    Prices and target stop at ``freeze_at``, so that the last steps train one fixed objective. Before ``begin`` they
+    stay, too; the knob ``dial_weight``, 1 where no schedule moves it, scales the whole. The constraints are no part of
+    the bound.
 
     Parameters
     ----------
@@ -54,6 +55,8 @@ class Dial(Term):
         Largest share of rows one unit may serve.
     freeze_at
         The step from which prices and target stay.
+    begin
+        The step before which they have not moved.
     """
 
     weighted = False  # the number of units is held by prices, and at the end by a shift: weights are chosen by the rest
@@ -63,14 +66,15 @@ class Dial(Term):
     doubt_price: Tensor
     target: Tensor
 
-    def __init__(self, n_latent: int, l0: float, cap: float, freeze_at: int) -> None:
+    def __init__(self, n_latent: int, l0: float, cap: float, freeze_at: int, begin: int = 0) -> None:
         super().__init__()
         self.n_latent = n_latent
         self.l0 = real_number("l0", l0, low=0, high=n_latent, open_low=True)
         self.cap = real_number("cap", cap, low=0, high=1, open_low=True)
         self.freeze_at = whole_number("freeze_at", freeze_at, least=0)
+        self.begin = whole_number("begin", begin, least=0)
         self.settled_at = self.freeze_at
-        self._haste = max(1.0, _SHORT_RUN / max(freeze_at, 1))
+        self._haste = max(1.0, _SHORT_RUN / max(freeze_at - begin, 1))
         self.register_buffer("price", torch.zeros(()))
         self.register_buffer("unit_prices", torch.zeros(n_latent))
         self.register_buffer("doubt_price", torch.zeros(()))
@@ -89,6 +93,7 @@ class Dial(Term):
         excess = ((usage.detach() - self.cap) / self.cap).clamp(0.0, _MOST_EXCESS)  # (K,)
         unit_prices = self.unit_prices + _FORCE * excess
         cost = price * usage.sum() + (unit_prices * crowding).sum() + self.doubt_price * doubt
+        cost = knobs.get("dial_weight", 1.0) * cost
         signals = {
             "dial_error": error,
             "dial_expected": expected,
@@ -100,7 +105,7 @@ class Dial(Term):
     @torch.no_grad()
     def update(self, signals: Params, step: Tensor) -> None:
         """Move prices and target by what this batch measured, until they freeze."""
-        rate = self._haste * (step < self.freeze_at)  # 0 once frozen
+        rate = self._haste * ((step >= self.begin) & (step < self.freeze_at))  # 0 before, and once frozen
         active = signals["dial_active"]
         doubtful = ((signals["dial_expected"] - active) / self.l0 - _DOUBT_ALLOWED).clamp(-1.0, 1.0)
         missing = ((self.l0 - active) / self.l0).clamp(-1.0, 1.0)

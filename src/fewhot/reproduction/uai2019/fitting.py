@@ -24,8 +24,12 @@ from fewhot.reproduction.uai2019 import classes
 
 SLABS_FROM, SLABS_IN = 0.25, 0.3
 """Shares of the steps between which the values come in, on Smiley."""
-TEST_SEED, HELD_OUT_SEED = 1, 2
-"""Seeds of the dataset's test rows, and of rows that are neither its training nor its test rows."""
+TRAIN_SEED, TEST_SEED, HELD_OUT_SEED = 0, 1, 2
+"""Seeds of the dataset's training and test rows, and of rows that are neither."""
+
+
+ACTIVE, LARGEST_SHARE, DENSE_START = 9, 0.55, 0.5
+"""What the VSC with a dense start is asked for: 18 sources are there in half of the faces each."""
 
 
 class SmileyVSC(VSC):
@@ -63,26 +67,30 @@ def _drop(n_steps: int) -> dict[str, Schedule]:
 
 def estimator(settings: Mapping[str, Any], n_columns: int) -> LatentEstimator:
     """Return the unfitted model of a cell."""
-    common = arguments(settings, n_columns)
+    common, binary = arguments(settings, n_columns), settings.get("pictures") == "binary"
+    if binary:
+        common |= {"observation": "as-is", "likelihood": "bernoulli"}
     match settings["model"]:
         case "vsc":
             kind = SmileyVSC if settings["data"] == "smiley" else VSC
             return kind(recipe="uai2019", alpha=settings["alpha"], **common)
-        case "vsc-dial":
-            return VSC(l0=settings["l0"], **common)
+        case "vsc-dense":
+            gates: dict[str, Any] = {"dense_start": DENSE_START, "decoder_sees_gates": True}
+            return VSC(l0=ACTIVE, max_share=LARGEST_SHARE, **gates, **common)
         case "beta-vae":
-            return SteppedVAE(beta=settings["beta"], **common)
+            return (VAE if binary else SteppedVAE)(beta=settings["beta"], **common)
         case "beta-tcvae":
-            return SteppedBetaTCVAE(beta=settings["beta"], **common)
+            return (BetaTCVAE if binary else SteppedBetaTCVAE)(beta=settings["beta"], **common)
         case other:
             raise ValueError(f"No model of this paper is called {other!r}.")
 
 
-@cell_function("uai2019-smiley", version=1)
+@cell_function("uai2019-smiley", version=2)
 def fit_smiley(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
     """Fit one model to faces and correlate its units with the sources of test rows, and of rows to choose by."""
-    X = dataset("smiley", "train", data_dir).X[: settings["n_train"]]
-    test, held_out = (faces(seed, settings["n_test"]) for seed in (TEST_SEED, HELD_OUT_SEED))
+    normalise = settings["pictures"] == "unit-norm"
+    X = faces(TRAIN_SEED, settings["n_train"], normalise).X
+    test, held_out = (faces(seed, settings["n_test"], normalise) for seed in (TEST_SEED, HELD_OUT_SEED))
     model = estimator(settings, X.shape[1]).fit(X)
     found = source_correlation(test.sources, model.transform(test.X))
     means = source_correlation(test.sources, code_matrix(model, test.X, "mean"))
@@ -99,10 +107,10 @@ def fit_smiley(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
     return Measured(numbers, {"correlation": found.correlation})
 
 
-@lru_cache(maxsize=4)
-def faces(seed: int, n_rows: int) -> Smiley:
+@lru_cache(maxsize=6)
+def faces(seed: int, n_rows: int, normalise: bool) -> Smiley:
     """Return faces with their sources, kept in memory for the next cell."""
-    return smiley(n_rows, random_state=seed)
+    return smiley(n_rows, normalise=normalise, random_state=seed)
 
 
 @cell_function("uai2019-fashion", version=1)
