@@ -108,3 +108,17 @@ def test_the_sources_of_faces_are_told_apart() -> None:
 def test_what_cannot_be_compared_is_refused(sources: np.ndarray, codes: np.ndarray, words: str) -> None:
     with pytest.raises(InvalidInputError, match=words):
         source_correlation(sources, codes)
+
+
+def test_units_that_hardly_change_cost_contrast_only_among_all() -> None:
+    """A VAE's unused units: next to constant, and still in step with a source."""
+    sources = np.random.default_rng(0).normal(size=(2000, 3))
+    codes = np.column_stack([sources, 1e-3 * sources[:, 0], 1e-3 * sources[:, 1]])
+    found = source_correlation(sources, codes)
+    assert (found.used, found.contrast_used) == (3, pytest.approx(source_correlation(sources, sources).contrast))
+    assert found.contrast == pytest.approx(found.contrast_used / 3, abs=0.03)  # one source of three is left
+
+
+def test_codes_without_a_used_unit_have_no_contrast_among_used_ones() -> None:
+    sources = np.random.default_rng(0).normal(size=(500, 2))
+    assert source_correlation(sources, 1e-3 * sources).contrast_used == 0

@@ -26,6 +26,9 @@ class SourceCorrelation:
     contrast
         Mean over sources of the largest absolute correlation minus the second largest: 1 when every source has a unit
         of its own, 0 when no unit stands out.
+    contrast_used
+        The same among the used units alone. A VAE's unused units change by next to nothing, but may follow a source
+        in it, which costs contrast.
     best
         The unit with the largest absolute correlation of each source, (K,).
     used
@@ -36,6 +39,7 @@ class SourceCorrelation:
 
     correlation: np.ndarray
     contrast: float
+    contrast_used: float
     best: np.ndarray
     used: int
     linked: int
@@ -72,12 +76,13 @@ def source_correlation(sources: Any, codes: Any) -> SourceCorrelation:
     """
     known, units = sources_and_codes(sources, codes)
     correlation = correlations(known, units)
-    size = np.abs(correlation)
+    size, used = np.abs(correlation), used_units(codes)
     return SourceCorrelation(
         correlation=correlation,
         contrast=float(best_minus_second(size).mean()),
+        contrast_used=float(best_minus_second(size[:, used]).mean()),
         best=size.argmax(axis=1),
-        used=len(used_units(codes)),
+        used=len(used),
         linked=int((size.max(axis=0) >= SHOWN).sum()),
     )
 
@@ -99,6 +104,6 @@ def sources_and_codes(sources: Any, codes: Any) -> tuple[np.ndarray, np.ndarray]
 
 
 def best_minus_second(values: np.ndarray) -> np.ndarray:
-    """Return the largest of each row minus the second largest, (K,); values are at least 0, and one alone stays."""
-    ordered = np.sort(np.pad(values, ((0, 0), (0, 1))), axis=1)
+    """Return the largest of each row minus the second largest, (K,); values are at least 0, missing ones 0."""
+    ordered = np.sort(np.pad(values, ((0, 0), (0, 2))), axis=1)
     return ordered[:, -1] - ordered[:, -2]

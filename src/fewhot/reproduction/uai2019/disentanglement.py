@@ -136,9 +136,13 @@ def draw(measured: Measurements, *, faces: Faces) -> dict[str, Figure]:
 def _curves(measured: Measurements, faces: Faces) -> Figure:
     from fewhot.reproduction.figures import curves, panels
 
-    figure, axes = panels(1, 2)
-    shown = {"contrast": "contrast of correlations", "units_used": "units used"}
-    axes[0, 1].axhline(N_SOURCES, color="#999999", linestyle="--", linewidth=1)
+    shown = {
+        "contrast": "contrast of correlations",
+        "contrast_used": "contrast among used units",
+        "units_used": "units used",
+    }
+    figure, axes = panels(1, len(shown))
+    axes[0, -1].axhline(N_SOURCES, color="#999999", linestyle="--", linewidth=1)
     for place, (number, label) in enumerate(shown.items()):
         lines = {MODELS[model]: by_size(measured, number, model, faces) for model in (faces.vsc, *BASELINES)}
         curves(axes[0, place], lines, title="Smiley, test rows", x="latent units", y=label)
@@ -175,7 +179,7 @@ MEASURED = (
     "β-VAE and β-TCVAE: β of 1, 4, 8 and 16, for each size the one with the highest contrast on 10,000 rows outside "
     "the training and test rows, first seed. Correlations of sources with map codes (means for models without "
     "gates) on the 10,000 test rows, as they are; contrast: mean over sources of the largest absolute correlation "
-    "minus the second largest. Three seeds"
+    "minus the second largest, of all units and of the used ones alone. Three seeds"
 )
 PUBLISHED = (
     "Supplement F: as latent dimensions are added, the correlation of sources with the latents of β-VAE and β-TCVAE "
@@ -183,7 +187,8 @@ PUBLISHED = (
 )
 RULE = (
     f"The VSC's contrast at 120 units is more than {KEPT:.0%} of that at 20; at each size it is above that of the "
-    "β-VAE and of the β-TCVAE by more than 2 SE. Used units are reported, and decide nothing"
+    "β-VAE and of the β-TCVAE by more than 2 SE. The contrast among used units and their number are reported, and "
+    "decide nothing"
 )
 CHOICES = (
     "The scalar of 'correlation contrast', and whether values or absolute values are correlated: not given; above.",

@@ -85,7 +85,7 @@ def estimator(settings: Mapping[str, Any], n_columns: int) -> LatentEstimator:
             raise ValueError(f"No model of this paper is called {other!r}.")
 
 
-@cell_function("uai2019-smiley", version=2)
+@cell_function("uai2019-smiley", version=3)
 def fit_smiley(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
     """Fit one model to faces and correlate its units with the sources of test rows, and of rows to choose by."""
     normalise = settings["pictures"] == "unit-norm"
@@ -96,6 +96,7 @@ def fit_smiley(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
     means = source_correlation(test.sources, code_matrix(model, test.X, "mean"))
     numbers = {
         "contrast": found.contrast,
+        "contrast_used": found.contrast_used,
         "contrast_means": means.contrast,
         "contrast_held_out": source_correlation(held_out.sources, model.transform(held_out.X)).contrast,
         "best_correlation": float(abs(found.correlation).max(axis=1).mean()),
