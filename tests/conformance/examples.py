@@ -19,6 +19,7 @@ from fewhot.core.registry import (
     BODIES,
     FEATURES,
     GATES,
+    INFERENCES,
     LATENTS,
     LIKELIHOODS,
     MODELS,
@@ -107,6 +108,13 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
     (SCHEDULES.kind, "exponential"): [{}, {"floor": 0.2}],
     (SCHEDULES.kind, "linear"): [{}, {"begin": 7}],
     (SCHEDULES.kind, "cosine"): [{}, {"begin": 7}],
+    (INFERENCES.kind, "svi"): [{"n_steps": 2}, {"n_steps": 2, "keep": "best"}],
+    (INFERENCES.kind, "refined"): [
+        {"n_steps": 2},
+        {"n_steps": 2, "keep": "best", "order": "encoder-first"},
+        {"n_steps": 2, "encoder_by": "kl", "beta1": 0.1},
+    ],
+    (FEATURES.kind, "tf-idf"): [{}, {"smooth": True}],
     (FEATURES.kind, "standardise"): [{}, {"centre": False}],
     (MODELS.kind, "vae"): [{}, {"beta": 4.0, "penalty": "l2"}, {"encoder": "conv"}],
     (MODELS.kind, "hsvae"): [

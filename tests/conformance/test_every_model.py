@@ -19,7 +19,7 @@ from tests.parts import KINDS_OF_DATA, N_LATENT, N_ROWS, bank_of, batch_of, both
 from .examples import EVERY_LIKELIHOOD_WITH_DATA, build, build_model, every, identify, rows_for
 
 every_model = pytest.mark.parametrize(("name", "options"), every(MODELS), ids=identify)
-every_inference = pytest.mark.parametrize("inference", INFERENCES)
+every_inference = pytest.mark.parametrize(("inference", "how"), every(INFERENCES), ids=identify)
 every_data = pytest.mark.parametrize(("likelihood", "kind"), EVERY_LIKELIHOOD_WITH_DATA)
 
 
@@ -150,12 +150,16 @@ def test_a_model_fitted_to_the_start_explains_the_mean(name: str, options: dict)
 
 @every_model
 @every_inference
-def test_phases_cover_every_trainable_parameter_with_finite_losses(name: str, options: dict, inference: str) -> None:
+def test_phases_cover_every_trainable_parameter_with_finite_losses(
+    name: str, options: dict, inference: str, how: dict
+) -> None:
     model = fitted(name, options, "binary")
-    model.inference = build(INFERENCES, inference)
-    phases = model.inference.phases(model)
+    model.inference = build(INFERENCES, inference, **how)
+    phases = model.inference.phases(model, model.inference.n_stages - 1)
     covered = {id(p) for phase in phases for p in phase.parameters}
-    assert covered == {id(p) for p in model.parameters() if p.requires_grad}
+    amortised = {id(p) for part in (model.encoder, model.latent) for p in part.parameters()}
+    every_one = {id(p) for p in model.parameters() if p.requires_grad}
+    assert covered == (every_one - amortised if inference == "svi" else every_one)
     memo: dict = {}
     knobs = model.knobs(torch.tensor(30))
     for phase in phases:
@@ -167,6 +171,20 @@ def test_phases_cover_every_trainable_parameter_with_finite_losses(name: str, op
 
 
 @every_inference
-def test_a_rebuilt_inference_procedure_is_of_the_same_kind(inference: str) -> None:
-    procedure = build(INFERENCES, inference)
-    assert type(Configurable.from_config(json.loads(json.dumps(procedure.to_config())))) is type(procedure)
+def test_a_rebuilt_inference_procedure_is_the_same(inference: str, how: dict) -> None:
+    procedure = build(INFERENCES, inference, **how)
+    rebuilt = Configurable.from_config(json.loads(json.dumps(procedure.to_config())))
+    assert type(rebuilt) is type(procedure)
+    assert vars(rebuilt) == vars(procedure)
+
+
+@every_inference
+def test_the_stages_of_a_procedure_have_the_same_phases(inference: str, how: dict) -> None:
+    model = fitted("vae", {}, "binary")
+    procedure = build(INFERENCES, inference, **how)
+    first, *others = (procedure.phases(model, stage) for stage in range(procedure.n_stages))
+    for other in others:
+        for one, two in zip(first, other, strict=True):
+            assert (one.name, one.optimiser, one.controls) == (two.name, two.optimiser, two.controls)
+            assert [id(p) for p in one.parameters] == [id(p) for p in two.parameters]
+    assert 0 <= procedure.stage(0) < procedure.n_stages

@@ -25,7 +25,7 @@ def test_constant_pixels_meet_the_ceiling_of_the_floor(floor: float, ceiling: fl
 
 def test_the_ceiling_of_a_standardised_column_is_of_the_raw_data() -> None:
     likelihood = GaussianLikelihood(1, floor=1e-2)
-    likelihood.fit(ColumnMoments(torch.tensor([7.0]), torch.tensor([5.0]), 7.0))
+    likelihood.fit(ColumnMoments(torch.tensor([7.0]), torch.tensor([5.0]), 7.0, torch.ones(1), 10))
     log_prob = likelihood(torch.tensor([[0.0, -1000.0]])).log_prob(Dense(torch.tensor([[7.0]])))
     assert log_prob.item() == pytest.approx(-0.5 * math.log(2 * math.pi * 25 * 1e-2), abs=1e-4)
 

@@ -29,14 +29,14 @@ def test_the_mean_is_a_distribution_until_fitted() -> None:
 
 def test_the_mean_sums_to_the_mean_row_total() -> None:
     likelihood = MultinomialLikelihood(4)
-    likelihood.fit(ColumnMoments(torch.ones(4), torch.ones(4), 12.4))
+    likelihood.fit(ColumnMoments(torch.ones(4), torch.ones(4), 12.4, torch.ones(4), 10))
     torch.testing.assert_close(likelihood(torch.randn(3, 4)).mean.sum(-1), torch.full((3,), 12.4))
 
 
 @pytest.mark.parametrize(("row_total", "drawn"), [(12.4, 12.0), (0.2, 1.0), (0.0, 0.0)])
 def test_draws_hold_the_nearest_whole_total(row_total: float, drawn: float) -> None:
     likelihood = MultinomialLikelihood(4)
-    likelihood.fit(ColumnMoments(torch.ones(4), torch.ones(4), row_total))
+    likelihood.fit(ColumnMoments(torch.ones(4), torch.ones(4), row_total, torch.ones(4), 10))
     draws = likelihood(torch.randn(2, 3, 4)).sample(torch.Generator().manual_seed(0))
     assert torch.equal(draws.sum(-1), torch.full((2, 3), drawn))
 

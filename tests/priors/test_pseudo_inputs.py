@@ -21,7 +21,9 @@ def posterior_of(x: Dense) -> SpikeSlab:
 
 def fitted(n: int = 5, **options: object) -> PseudoInputPrior:
     prior = PseudoInputPrior(K, D, n, **options)
-    prior.fit(ColumnMoments(torch.tensor([0.0, 10.0, -5.0, 0.5]), torch.tensor([1.0, 3.0, 0.1, 2.0]), 0.0))
+    prior.fit(
+        ColumnMoments(torch.tensor([0.0, 10.0, -5.0, 0.5]), torch.tensor([1.0, 3.0, 0.1, 2.0]), 0.0, torch.ones(4), 10)
+    )
     return prior
 
 

@@ -177,3 +177,5 @@ class ColumnMoments(NamedTuple):
     mean: Tensor  # (D,)
     std: Tensor  # (D,), 1 where a column is constant
     row_total: float  # mean of the row sums
+    present: Tensor  # (D,), share of the rows in which a column is not 0
+    n_rows: int

@@ -48,17 +48,19 @@ class Dataset(ABC):
     def moments(self, observe: Callable[[Rows], Rows] = lambda x: x) -> ColumnMoments:
         """Return the column statistics of the rows as observed, in float64, chunk by chunk; zeros count."""
         total = torch.zeros(self.spec.n_columns, dtype=torch.float64, device=self.device)
-        square = torch.zeros_like(total)
+        square, present = torch.zeros_like(total), torch.zeros_like(total)
         for batch in self.batches(max(1, min(4096, CHUNK_ELEMENTS // self.spec.n_columns))):
             x = observe(batch.x)
             if isinstance(x, Ragged):
                 columns, values = x.indices.flatten(), x.values.flatten().double()
                 total.index_add_(0, columns, values)
                 square.index_add_(0, columns, values.square())
+                present.index_add_(0, columns, (values != 0).double())
             else:
                 total += x.x.double().sum(0)
                 square += x.x.double().square().sum(0)
-        return _moments_from_sums(total, square, self.n_rows)
+                present += (x.x != 0).double().sum(0)
+        return _moments_from_sums(total, square, present, self.n_rows)
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Go through all rows once, in order."""
@@ -67,12 +69,13 @@ class Dataset(ABC):
             yield self.batch(torch.from_numpy(rows).to(self.device), self.width(rows))
 
 
-def _moments_from_sums(total: Tensor, square: Tensor, n_rows: int) -> ColumnMoments:
+def _moments_from_sums(total: Tensor, square: Tensor, present: Tensor, n_rows: int) -> ColumnMoments:
     """Turn column sums and sums of squares into moments; a constant column gets standard deviation 1."""
     mean = total / n_rows
     std = (square / n_rows - mean.square()).clamp(min=0).sqrt()
     std = torch.where(std > 1e-6 * (1e-30 + mean.abs()), std, torch.ones_like(std))
-    return ColumnMoments(mean.float(), std.float(), float(total.sum() / n_rows))
+    share = (present / n_rows).float()
+    return ColumnMoments(mean.float(), std.float(), float(total.sum() / n_rows), share, n_rows)
 
 
 def with_rows(spec: DataSpec, n_rows: int) -> DataSpec:

@@ -4,6 +4,16 @@ Observation transforms define what the model is a density of; feature transforms
 """
 
 from fewhot.features.observations import AsIs, StochasticBinarise, UnitNorm
-from fewhot.features.transforms import Identity, Log1p, Standardise
+from fewhot.features.transforms import Identity, Log1p, Proportions, Standardise, TfIdf, UnitLength
 
-__all__ = ["AsIs", "Identity", "Log1p", "Standardise", "StochasticBinarise", "UnitNorm"]
+__all__ = [
+    "AsIs",
+    "Identity",
+    "Log1p",
+    "Proportions",
+    "Standardise",
+    "StochasticBinarise",
+    "TfIdf",
+    "UnitLength",
+    "UnitNorm",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fewhot.core.checks import one_of
+from fewhot.core.checks import one_of, truth
 from fewhot.core.parts import Part
 from fewhot.core.records import ColumnMoments, Dense, Ragged, Rows
 from fewhot.core.registry import FEATURES
@@ -64,3 +64,72 @@ class Standardise(Features):
             return x._replace(values=x.values / self.scale[x.indices])
         rows = x.dense() - self.loc if self.centre else x.dense()
         return Dense(rows / self.scale)
+
+
+@FEATURES.register("proportions")
+class Proportions(Features):
+    r""":math:`x / \sum_v x_v`: what share of a row's total each column has; an empty row stays empty."""
+
+    def forward(self, x: Rows) -> Rows:
+        """Return the shares."""
+        return _divided(x, _values(x).sum(-1, keepdim=True))
+
+
+@FEATURES.register("unit-length")
+class UnitLength(Features):
+    r""":math:`x / \lVert x \rVert_2`; an empty row stays empty."""
+
+    def forward(self, x: Rows) -> Rows:
+        """Return rows of length 1."""
+        return _divided(x, torch.linalg.vector_norm(_values(x), dim=-1, keepdim=True))
+
+
+@FEATURES.register("tf-idf")
+class TfIdf(UnitLength):
+    r"""Counts weighted by how rare their columns are, then rows of length 1.
+
+    .. math:: \tilde x_v = x_v \log(D / d_v) \qquad\text{or, smooth,}\qquad
+        \tilde x_v = x_v \Big(1 + \log\frac{1 + D}{1 + d_v}\Big)
+
+    with :math:`d_v` of the :math:`D` training rows not 0 in column v. The first is that of Krishnan et al. (2018), the
+    second that of their code and of scikit-learn. A column that no training row has is weighted as in the smooth form,
+    and so is one that every row has where all columns are like that.
+
+    Parameters
+    ----------
+    n_columns
+        Width of the rows.
+    smooth
+        Which of the two.
+    """
+
+    idf: Tensor
+
+    def __init__(self, n_columns: int, smooth: bool = False) -> None:
+        super().__init__()
+        self.n_columns = n_columns
+        self.smooth = truth("smooth", smooth)
+        self.register_buffer("idf", torch.ones(n_columns))
+
+    def fit(self, moments: ColumnMoments) -> None:
+        """Weigh the columns by the training rows."""
+        n_with = moments.present.double() * moments.n_rows
+        smooth = 1 + torch.log((1 + moments.n_rows) / (1 + n_with))
+        plain = torch.where(n_with > 0, torch.log(moments.n_rows / n_with.clamp(min=1)), smooth)
+        takes_smooth = self.smooth or not bool((plain > 0).any())
+        self.idf.copy_(smooth if takes_smooth else plain)
+
+    def forward(self, x: Rows) -> Rows:
+        """Return weighted rows of length 1."""
+        if isinstance(x, Ragged):
+            return super().forward(x._replace(values=x.values * self.idf[x.indices]))
+        return super().forward(Dense(x.x * self.idf))
+
+
+def _values(x: Rows) -> Tensor:
+    return x.values if isinstance(x, Ragged) else x.x
+
+
+def _divided(x: Rows, by: Tensor) -> Rows:
+    values = _values(x) / torch.where(by == 0, 1.0, by)
+    return x._replace(values=values) if isinstance(x, Ragged) else Dense(values)

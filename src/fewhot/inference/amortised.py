@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from fewhot.core.checks import truth
-from fewhot.core.parts import Configurable
+from fewhot.core.checks import real_number, truth
 from fewhot.core.records import Batch, Knobs, Noise, Params, Terms
 from fewhot.core.registry import INFERENCES
+from fewhot.inference.base import Inference
 from fewhot.inference.phases import Model, OptimiserSpec, Phase
 
 
 @INFERENCES.register("amortised")
-class Amortised(Configurable):
+class Amortised(Inference):
     r"""Joint ascent of :math:`\mathcal{L}(x; \theta, \psi_\phi(x))` in :math:`\theta` and :math:`\phi`.
 
-    ``amsgrad`` takes that variant of Adam (Reddi, Kale and Kumar, 2018).
+    Parameters
+    ----------
+    amsgrad
+        Take that variant of Adam (Reddi, Kale and Kumar, 2018).
+    weight_decay
+        What is added to the gradient for each unit of weight.
     """
 
-    def __init__(self, amsgrad: bool = False) -> None:
+    def __init__(self, amsgrad: bool = False, weight_decay: float = 0.0) -> None:
         self.amsgrad = truth("amsgrad", amsgrad)
+        self.weight_decay = real_number("weight_decay", weight_decay, low=0)
 
-    def phases(self, model: Model) -> list[Phase]:
+    def phases(self, model: Model, stage: int = 0) -> list[Phase]:
         """Return the single phase."""
 
         def loss(batch: Batch, knobs: Knobs, noise: Noise, memo: Params) -> Terms:
             seen = model.observe(batch, noise)
-            return model.terms(model.run(model.psi(seen), seen, knobs, noise), knobs)
+            return model.terms(model.run(model.psi(seen, noise), seen, knobs, noise), knobs)
 
         parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        optimiser = OptimiserSpec(amsgrad=self.amsgrad)
+        optimiser = OptimiserSpec(amsgrad=self.amsgrad, weight_decay=self.weight_decay)
         return [Phase(name="joint", parameters=parameters, loss=loss, noise=model.noise, optimiser=optimiser)]

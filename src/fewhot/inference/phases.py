@@ -21,6 +21,22 @@ class Refinable(Protocol):
         """The entries of psi that refinement may move."""
         ...
 
+    def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
+        """Return the random numbers of one draw a row."""
+        ...
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """Return what maps features to psi."""
+        ...
+
+
+class Trainable(Protocol):
+    """A part with parameters."""
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """Return everything that can be trained."""
+        ...
+
 
 class Model(Protocol):
     """What inference procedures need of a model."""
@@ -28,6 +44,11 @@ class Model(Protocol):
     @property
     def latent(self) -> Refinable:
         """The latent family."""
+        ...
+
+    @property
+    def encoder(self) -> Trainable:
+        """What maps rows to features."""
         ...
 
     def parameters(self) -> Iterator[nn.Parameter]:
@@ -42,8 +63,8 @@ class Model(Protocol):
         """Return the rows that the bound is about."""
         ...
 
-    def psi(self, batch: Batch) -> Params:
-        """Return the amortised local parameters."""
+    def psi(self, batch: Batch, noise: Noise | None = None) -> Params:
+        """Return the amortised local parameters; with noise, as in training."""
         ...
 
     def run(self, psi: Params, batch: Batch, knobs: Knobs, noise: Noise) -> Pass:
@@ -56,6 +77,10 @@ class Model(Protocol):
 
     def log_weight(self, result: Pass) -> Tensor:
         """Return log p(x, z) - log q(z | x) of each row."""
+        ...
+
+    def objective_of_rows(self, result: Pass, knobs: Knobs) -> Tensor:
+        """Return what training is after in each row, without constraints and what is about whole batches."""
         ...
 
     def terms(self, result: Pass, knobs: Knobs) -> Terms:
@@ -79,10 +104,14 @@ class OptimiserSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """One part of a step. ``loss(batch, knobs, noise, memo)`` may leave tensors in ``memo`` for later phases."""
+    """One part of a step. ``loss(batch, knobs, noise, memo)`` may leave tensors in ``memo`` for later phases.
+
+    Controllers read the signals of the phases that say ``controls``.
+    """
 
     name: str
     parameters: Sequence[nn.Parameter]
     loss: Callable[[Batch, Knobs, Noise, Params], Terms]
     noise: Callable[[int, torch.Generator], Noise]
     optimiser: OptimiserSpec = field(default_factory=OptimiserSpec)
+    controls: bool = True

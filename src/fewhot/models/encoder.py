@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
+from fewhot.core.checks import real_number
 from fewhot.core.parts import Part
-from fewhot.core.records import ColumnMoments, Rows
+from fewhot.core.records import ColumnMoments, Noise, Rows
 from fewhot.core.registry import STRUCTURES
+from fewhot.features.dropout import thinned
 from fewhot.features.transforms import Features
 
 
 @STRUCTURES.register("encoder")
 class Encoder(Part):
-    """Rows to a vector each: (B, D) -> (B, n_out)."""
+    """Rows to a vector each: (B, D) -> (B, n_out).
 
-    def __init__(self, features: Features, body: Part) -> None:
+    With ``dropout`` each entry of the features is left out in training with that probability, the others scaled up.
+    """
+
+    def __init__(self, features: Features, body: Part, dropout: float = 0.0) -> None:
         super().__init__()
         self.features = features
         self.body = body
+        self.dropout = real_number("dropout", dropout, low=0, high=0.99)
 
     @property
     def n_out(self) -> int:
@@ -28,6 +35,13 @@ class Encoder(Part):
         """Fit the features on the training rows."""
         self.features.fit(moments)
 
-    def forward(self, x: Rows) -> Tensor:
-        """Return what the latent's heads read."""
-        return self.body(self.features(x))
+    def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
+        """Return a key a row, from which it follows which entries are left out; nothing without dropout."""
+        if not self.dropout:
+            return {}
+        return {"dropout": torch.randint(2**62, (n_rows, 1), generator=generator, device=generator.device)}
+
+    def forward(self, x: Rows, keys: Tensor | None = None) -> Tensor:
+        """Return what the latent's heads read; with keys, as in training."""
+        features = self.features(x)
+        return self.body(features if keys is None else thinned(features, keys, self.dropout))

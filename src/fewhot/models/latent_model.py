@@ -14,7 +14,7 @@ from fewhot.core.registry import STRUCTURES
 from fewhot.core.schedules import Schedule
 from fewhot.core.seeding import stream
 from fewhot.features.observations import Observation
-from fewhot.inference import Amortised
+from fewhot.inference import Inference
 from fewhot.latents import Latent
 from fewhot.models.decoder import Decoder
 from fewhot.models.encoder import Encoder
@@ -40,7 +40,7 @@ class LatentModel(Part):
         prior: Prior,
         decoder: Decoder,
         objective: Objective,
-        inference: Amortised,
+        inference: Inference,
         schedules: Mapping[str, Schedule] | None = None,
     ) -> None:
         super().__init__()
@@ -79,6 +79,7 @@ class LatentModel(Part):
     def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         """Return the random numbers of one pass over ``n_rows`` rows; 1 gives noise that all rows share."""
         noise = {**self.latent.noise(n_rows, generator), **self.objective.noise(n_rows, generator)}
+        noise |= self.encoder.noise(n_rows, generator)
         observed = self.observation.noise(n_rows, self.decoder.head.n_columns, generator)
         return noise if observed is None else {**noise, "observation": observed}
 
@@ -95,9 +96,9 @@ class LatentModel(Part):
         """Return the rows that the bound is about."""
         return batch._replace(x=self.observation(batch.x, noise.get("observation")))
 
-    def psi(self, batch: Batch) -> Params:
-        """Return the encoder's local parameters of observed rows."""
-        return self.latent.psi(self.encoder(batch.x))
+    def psi(self, batch: Batch, noise: Noise | None = None) -> Params:
+        """Return the encoder's local parameters of observed rows; with noise, as in training."""
+        return self.latent.psi(self.encoder(batch.x, None if noise is None else noise.get("dropout")))
 
     def posterior(self, psi: Params, knobs: Knobs) -> Distribution:
         """Return q(z | psi)."""
@@ -127,6 +128,10 @@ class LatentModel(Part):
         """Return log p(x, z) - log q(z | x) of each row's draw, (B,)."""
         ratio = self.latent.log_ratio(result.q, result.p, result.draw)
         return result.px.log_prob(result.batch.x) - ratio
+
+    def objective_of_rows(self, result: Pass, knobs: Knobs) -> Tensor:
+        """Return the mean over rows of what training is after in each row, constraints left out."""
+        return self.objective.of_rows(result, self.divergence(result), knobs)
 
     def terms(self, result: Pass, knobs: Knobs) -> Terms:
         """Return the training objective of a pass, taken apart."""

@@ -59,6 +59,7 @@ class Dial(Term):
         The step before which they have not moved.
     """
 
+    constraint = True
     weighted = False  # the number of units is held by prices, and at the end by a shift: weights are chosen by the rest
 
     price: Tensor

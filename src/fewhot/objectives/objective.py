@@ -21,6 +21,8 @@ class Term(Part):
     """The step from which this term's controller state stays."""
     whole_batch: bool = False
     """Whether the value is about the batch as a sample, so that a row seen twice is not the row seen once."""
+    constraint: bool = False
+    """Whether the value holds something at a number instead of being wanted for its own sake."""
     weighted: bool = True
     """Whether training is after something else here than the term's part of the bound."""
 
@@ -67,6 +69,11 @@ class Objective(Part):
         """Return what weights other than 1, penalties and discrepancies add to the mean bound of a pass."""
         terms = [term(result, divergence, knobs) for term in self.terms if isinstance(term, Term) and term.weighted]
         return -torch.stack([term.loss + term.bound.mean() for term in terms]).sum()
+
+    def of_rows(self, result: Pass, divergence: Params, knobs: Knobs) -> Tensor:
+        """Return the mean over rows of what training is after in each row: no constraint, nothing about the batch."""
+        kept = [t for t in self.terms if isinstance(t, Term) and not (t.whole_batch or t.constraint)]
+        return -torch.stack([term(result, divergence, knobs).loss for term in kept]).sum()
 
     def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         """Return the random numbers that the terms need, besides those of the draw."""

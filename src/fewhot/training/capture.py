@@ -35,28 +35,28 @@ class Runner:
         self.data = data
         self.capturing = compile is not False and step.device.type == "cuda" and data.resident
         self.why_eager = self._why_not(compile)
-        self._graphs: dict[tuple[int, int], _Graph] = {}
+        self._graphs: dict[tuple[int, int, int], _Graph] = {}
         wants_compile = compile is True or (compile == "auto" and step.settings.max_steps >= COMPILE_FROM_STEPS)
         self._compiled = (self.capturing and wants_compile) or (compile is True and step.device.type == "cpu")
         if self._compiled:
             step.compile(fullgraph=self.capturing)
 
-    def __call__(self, index: Tensor, width: int) -> None:
-        """Take one step on the rows at ``index``."""
-        shape = (len(index), width)
+    def __call__(self, index: Tensor, width: int, stage: int = 0) -> None:
+        """Take one step of a stage on the rows at ``index``."""
+        shape = (stage, len(index), width)
         if not self.capturing or (shape not in self._graphs and len(self._graphs) >= MOST_GRAPHS):
-            self.step(self.data.batch(index, width))
+            self.step(self.data.batch(index, width), stage)
             return
         if shape not in self._graphs:
-            self._graphs[shape] = _Graph(self._step_at(width), index, self.step.noise)
+            self._graphs[shape] = _Graph(self._step_at(width, stage), index, self.step.noise)
         try:
             self._graphs[shape](index)
         except Exception as error:  # whatever torch raises, eager steps still work
             self._fall_back(error)
-            self.step(self.data.batch(index, width))
+            self.step(self.data.batch(index, width), stage)
 
-    def _step_at(self, width: int) -> Callable[[Tensor], None]:
-        return lambda index: self.step(self.data.batch(index, width))
+    def _step_at(self, width: int, stage: int) -> Callable[[Tensor], None]:
+        return lambda index: self.step(self.data.batch(index, width), stage)
 
     def _fall_back(self, error: Exception) -> None:
         self.capturing = False

@@ -46,7 +46,8 @@ class TrainStep:
         self.settings = settings
         self.device = device
         self.noise = noise
-        self.phases = model.inference.phases(model)
+        self.stages = [model.inference.phases(model, stage) for stage in range(model.inference.n_stages)]
+        self.phases = self.stages[0]  # names, parameters and optimisers are those of every stage
         self.step = torch.zeros((), dtype=torch.int64, device=device)
         self.halt = Halt(device)
         self.meters = [Meter(self.halt, f"{p.name}/" if len(self.phases) > 1 else "") for p in self.phases]
@@ -58,17 +59,17 @@ class TrainStep:
             for phase, rate, scale in zip(self.phases, self.rates, self.scales, strict=True)
         ]
         self._reduce = reduce_gradients
-        self.losses: list[PhaseLoss] = []
+        self.losses: list[list[PhaseLoss]] = []
         self.bookkeeping: Bookkeeping = self._bookkeep
         self.forget_compiled()
 
-    def __call__(self, batch: Batch) -> None:
-        """Take one step on a batch."""
+    def __call__(self, batch: Batch, stage: int = 0) -> None:
+        """Take one step on a batch, with the losses of this stage."""
         memo: Params = {}
-        for i, phase in enumerate(self.phases):
+        for i, phase in enumerate(self.stages[stage]):
             with matrix_precision(self.settings.precision, self.device):
                 noise = phase.noise(batch.x.n_rows, self.noise)
-                loss, measured, signals = self.losses[i](batch, self.step, noise, memo)
+                loss, measured, signals = self.losses[stage][i](batch, self.step, noise, memo)
                 self.optimisers[i].zero_grad()
                 loss.backward(inputs=list(phase.parameters))
             gradients = [p.grad for p in phase.parameters if p.grad is not None]
@@ -87,14 +88,14 @@ class TrainStep:
 
     def compile(self, **options: Any) -> None:
         """Compile the losses, the bookkeeping and the updates; ``options`` are those of `torch.compile`."""
-        self.losses = [torch.compile(loss, dynamic=False, **options) for loss in self.losses]
+        self.losses = [[torch.compile(f, dynamic=False, **options) for f in losses] for losses in self.losses]
         self.bookkeeping = torch.compile(self._bookkeep, dynamic=False, **options)
         for optimiser in self.optimisers:
             optimiser.compile(**options)
 
     def forget_compiled(self) -> None:
         """Go back to the functions as they are written."""
-        self.losses = [self._loss(phase) for phase in self.phases]
+        self.losses = [[self._loss(phase) for phase in phases] for phases in self.stages]
         self.bookkeeping = self._bookkeep
         for optimiser in self.optimisers:
             optimiser.forget_compiled()
@@ -117,7 +118,8 @@ class TrainStep:
         self.norms[i].copy_(torch.lerp(mean, torch.minimum(norm, limit), 1 - _NORM_MEMORY))
         rate = self.settings.learning_rate * self.phases[i].optimiser.relative_rate
         self.rates[i].fill_(rate).mul_(signals.get("learning_rate", 1.0))
-        self._control(signals)
+        if self.phases[i].controls:
+            self._control(signals)
 
     def _control(self, signals: Params) -> None:
         """Let controllers see what this step measured; after a non-finite value they stand still like the weights."""

@@ -144,7 +144,7 @@ class Trainer:
                 rows, index = order(self.done - self.order_start)
                 evaluating = (self.done + 1) % settings.evaluate_every == 0 or self.done + 1 == settings.max_steps
                 self._whole = False
-                runner(index, train.width(rows))
+                runner(index, train.width(rows), self.model.inference.stage(self.done))
                 self.done += 1
                 self.step.keep_quick(self.done)
                 self._whole = not evaluating

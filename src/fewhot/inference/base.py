@@ -1,0 +1,29 @@
+"""The contract of an inference procedure: which psi a batch gets in training, and which phases a step has."""
+
+from __future__ import annotations
+
+from fewhot.core.parts import Configurable
+from fewhot.inference.phases import Model, Phase
+
+
+class Inference(Configurable):
+    """How local and global parameters are found.
+
+    A procedure may change over training, at steps that it names: its stages. All of them have the same phases, over
+    the same parameters; only the losses differ.
+    """
+
+    n_stages: int = 1
+
+    def stage(self, step: int) -> int:
+        """Return the stage that a step belongs to, from 0."""
+        return 0
+
+    def phases(self, model: Model, stage: int = 0) -> list[Phase]:
+        """Return the phases of a step."""
+        raise TypeError(f"{type(self).__name__} does not say its phases; define phases(model, stage).")
+
+    @property
+    def steps_a_row(self) -> int:
+        """How many steps of refinement a row's code takes from what the encoder says; 0 for what it says."""
+        return 0
