@@ -2,7 +2,7 @@
 
 >>> import fewhot as fh
 >>> sorted(name for name in fh.__all__ if name.isupper())
-['HSVAE', 'MATVAE', 'VAE', 'VSC']
+['HSVAE', 'MATVAE', 'NFA', 'VAE', 'VSC']
 """
 
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fewhot.codes import Codes as Codes
     from fewhot.estimators import HSVAE as HSVAE
     from fewhot.estimators import MATVAE as MATVAE
+    from fewhot.estimators import NFA as NFA
     from fewhot.estimators import VAE as VAE
     from fewhot.estimators import VSC as VSC
     from fewhot.estimators import BetaTCVAE as BetaTCVAE
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "HSVAE": "fewhot.estimators",
     "MATVAE": "fewhot.estimators",
+    "NFA": "fewhot.estimators",
     "VAE": "fewhot.estimators",
     "VSC": "fewhot.estimators",
     "BetaTCVAE": "fewhot.estimators",
@@ -41,6 +43,7 @@ _SUBPACKAGES = (
 __all__ = [
     "HSVAE",
     "MATVAE",
+    "NFA",
     "VAE",
     "VSC",
     "BetaTCVAE",

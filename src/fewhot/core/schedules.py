@@ -122,3 +122,25 @@ class Cosine(Schedule):
         """Return the value on the curve, or at its nearer end."""
         share = ((step - self.begin) / self.n_steps).clamp(0.0, 1.0)
         return self.end + (self.start - self.end) * 0.5 * (1 + torch.cos(torch.pi * share))
+
+
+@SCHEDULES.register("geometric")
+class Geometric(Schedule):
+    r"""Equal factors a step: :math:`v(t) = v_0\,(v_1/v_0)^{\mathrm{clip}(t/n, 0, 1)}`.
+
+    >>> Geometric(0.01, 1.0, n_steps=100)(torch.tensor(50)).item()
+    0.10000000149011612
+    """
+
+    def __init__(self, start: float, end: float, n_steps: int) -> None:
+        if n_steps < 1:
+            raise InvalidParameterError(f"A geometric schedule needs n_steps >= 1, not {n_steps}.")
+        self.start = real_number("start", start, low=0, open_low=True)
+        self.end = real_number("end", end, low=0, open_low=True)
+        self.n_steps = n_steps
+        self.settled_at = n_steps
+
+    def __call__(self, step: Tensor) -> Tensor:
+        """Return the value on the curve, or at its nearer end."""
+        share = (step / self.n_steps).clamp(0.0, 1.0)
+        return torch.where(share < 1, self.start * torch.exp(math.log(self.end / self.start) * share), self.end)

@@ -49,7 +49,7 @@ class Dataset(ABC):
         """Return the column statistics of the rows as observed, in float64, chunk by chunk; zeros count."""
         total = torch.zeros(self.spec.n_columns, dtype=torch.float64, device=self.device)
         square, present = torch.zeros_like(total), torch.zeros_like(total)
-        for batch in self.batches(max(1, min(4096, CHUNK_ELEMENTS // self.spec.n_columns))):
+        for batch in self.batches(self._chunk):
             x = observe(batch.x)
             if isinstance(x, Ragged):
                 columns, values = x.indices.flatten(), x.values.flatten().double()
@@ -61,6 +61,15 @@ class Dataset(ABC):
                 square += x.x.double().square().sum(0)
                 present += (x.x != 0).double().sum(0)
         return _moments_from_sums(total, square, present, self.n_rows)
+
+    def totals(self) -> np.ndarray:
+        """Return the sum of each row, (n,), float64."""
+        sums = (b.x.values if isinstance(b.x, Ragged) else b.x.x for b in self.batches(self._chunk))
+        return np.concatenate([values.double().sum(-1).cpu().numpy() for values in sums])
+
+    @property
+    def _chunk(self) -> int:
+        return max(1, min(4096, CHUNK_ELEMENTS // self.spec.n_columns))
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Go through all rows once, in order."""

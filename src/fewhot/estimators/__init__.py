@@ -4,8 +4,9 @@ from fewhot.estimators.base import LatentEstimator
 from fewhot.estimators.beta_tcvae import BetaTCVAE
 from fewhot.estimators.hsvae import HSVAE
 from fewhot.estimators.mat_vae import MATVAE
+from fewhot.estimators.nfa import NFA
 from fewhot.estimators.storage import load
 from fewhot.estimators.vae import VAE
 from fewhot.estimators.vsc import VSC
 
-__all__ = ["HSVAE", "MATVAE", "VAE", "VSC", "BetaTCVAE", "LatentEstimator", "load"]
+__all__ = ["HSVAE", "MATVAE", "NFA", "VAE", "VSC", "BetaTCVAE", "LatentEstimator", "load"]

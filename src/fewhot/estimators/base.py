@@ -320,6 +320,13 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return LIKELIHOODS.name_of(cls) or cls.__name__
 
     @property
+    def refine_steps_(self) -> int:
+        """How many refinement steps a row takes: ``refine_steps``, or what a model without an encoder needs."""
+        check_is_fitted(self)
+        asked = whole_number("refine_steps", self.refine_steps, least=0)
+        return asked or self.module_.inference.steps_a_row
+
+    @property
     def _sparse_output(self) -> bool:
         return truth("sparse_output", getattr(self, "sparse_output", False))
 
@@ -346,7 +353,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         ceiling = getattr(self, "max_active", None)
         return Encoding(
             max_active=None if ceiling is None else whole_number("max_active", ceiling),
-            refine_steps=whole_number("refine_steps", self.refine_steps, least=0),
+            refine_steps=self.refine_steps_,
             seed=self.seed_,
         )
 

@@ -14,6 +14,8 @@ class Inference(Configurable):
     """
 
     n_stages: int = 1
+    compiles: bool = True
+    """Whether a step's losses are worth compiling."""
 
     def stage(self, step: int) -> int:
         """Return the stage that a step belongs to, from 0."""
@@ -25,5 +27,10 @@ class Inference(Configurable):
 
     @property
     def steps_a_row(self) -> int:
-        """How many steps of refinement a row's code takes from what the encoder says; 0 for what it says."""
+        """How many steps of refinement a row's code needs at least; 0 where the encoder's word is good enough."""
+        return 0
+
+    @property
+    def steps_in_training(self) -> int:
+        """How many steps of refinement rows get in training."""
         return 0

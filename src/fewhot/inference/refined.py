@@ -46,6 +46,8 @@ class LocalAscent(Inference):
         What is added to the gradients of the model and the encoder for each unit of weight.
     """
 
+    compiles = False  # a hundred steps in a row take a compiler minutes
+
     def __init__(
         self,
         n_steps: int = 100,
@@ -61,8 +63,8 @@ class LocalAscent(Inference):
         self.weight_decay = real_number("weight_decay", weight_decay, low=0)
 
     @property
-    def steps_a_row(self) -> int:
-        """As many as in training."""
+    def steps_in_training(self) -> int:
+        """All of them."""
         return self.n_steps
 
     @property
@@ -104,6 +106,11 @@ class SVI(LocalAscent):
 
     What stands in the place of an encoder says the same of every row and does not learn.
     """
+
+    @property
+    def steps_a_row(self) -> int:
+        """As many as in training: there is no encoder to ask."""
+        return self.n_steps
 
     def phases(self, model: Model, stage: int = 0) -> list[Phase]:
         """Return the single phase."""

@@ -63,7 +63,7 @@ def code_matrix(estimator: Any, X: Any, kind: Kind = "map", random_state: Any = 
     one_of("kind", kind, KINDS)
     if kind == "map":
         return estimator.transform(X)
-    if estimator.refine_steps:
+    if estimator.refine_steps_:
         raise InvalidParameterError(
             f"kind is {kind!r} and the estimator refines its codes, of which only 'map' is known; "
             f"ask for 'map' or set refine_steps=0."
@@ -82,7 +82,7 @@ def activity_probabilities(estimator: Any, X: Any) -> np.ndarray:
         raise InvalidParameterError(
             f"{type(estimator).__name__} has no gates, so its units are always active; use a gated model."
         )
-    if estimator.refine_steps:
+    if estimator.refine_steps_:
         return estimator.codes(X).p_active.toarray()
     latent = estimator.module_.latent
     return np.concatenate([latent.summary(psi).logits.sigmoid().cpu().numpy() for _, psi in encoded(estimator, X)])

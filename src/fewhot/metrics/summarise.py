@@ -116,7 +116,7 @@ def _bounds(estimator: Any, X: Any, mute: bool) -> list[Number]:
             ahead = trained - float(record["evaluation"]["bound"]) - gap.mean
             meaning = "what training rows gained over held-out ones, gates apart, at the step whose weights were kept"
             numbers.append(_plain("training_gap", ahead, nats, meaning, ahead / scale))
-    if estimator.refine_steps:
+    if estimator.refine_steps_:
         gained = estimate(estimator.codes(X).gap)
         numbers.append(_of("refinement", gained, nats, "what refinement adds to the encoder's bound"))
     return numbers
@@ -165,7 +165,7 @@ def asked_units(estimator: Any) -> float | None:
 
 
 def _sparsity(estimator: Any, X: Any, gated: bool) -> list[Number]:
-    kinds = ("map",) if estimator.refine_steps else _KINDS
+    kinds = ("map",) if estimator.refine_steps_ else _KINDS
     numbers: list[Number] = []
     for kind in kinds:
         codes = code_matrix(estimator, X, kind, _SEED)
@@ -217,7 +217,7 @@ def grey_levels(estimator: Any) -> bool:
 
 def _probes(estimator: Any, X: Any, y: np.ndarray, X_train: Any, y_train: Any) -> list[Number]:
     numbers: list[Number] = []
-    for kind in ("map",) if estimator.refine_steps else _KINDS:
+    for kind in ("map",) if estimator.refine_steps_ else _KINDS:
         if X_train is None:
             found = _probe_halves(code_matrix(estimator, X, kind, _SEED), y, kind)
         else:

@@ -7,6 +7,7 @@ from fewhot.models.encoder import Encoder
 from fewhot.models.hsvae import hsvae
 from fewhot.models.latent_model import LatentModel
 from fewhot.models.mat_vae import mat_vae
+from fewhot.models.nfa import nfa
 from fewhot.models.vae import vae
 from fewhot.models.vsc import vsc
 
@@ -21,6 +22,7 @@ __all__ = [
     "hsvae",
     "likelihood_for",
     "mat_vae",
+    "nfa",
     "observation_for",
     "vae",
     "vsc",

@@ -1,6 +1,7 @@
 """Bodies: networks from rows or codes to vectors. No probability, no losses."""
 
 from fewhot.nn.autoregression import Autoregression
+from fewhot.nn.blank import Blank
 from fewhot.nn.conv import Convolutions, PictureOutput, TransposedConvolutions
 from fewhot.nn.mlp import MLP, RowsMLP, UserBody
 from fewhot.nn.rows_linear import RowsLinear
@@ -8,6 +9,7 @@ from fewhot.nn.rows_linear import RowsLinear
 __all__ = [
     "MLP",
     "Autoregression",
+    "Blank",
     "Convolutions",
     "PictureOutput",
     "RowsLinear",

@@ -8,7 +8,7 @@ from fewhot.core.devices import matrix_precision
 from fewhot.core.records import Noise
 from fewhot.core.seeding import stream
 from fewhot.data import Dataset
-from fewhot.inference import exact_bound
+from fewhot.inference import exact_bound, refine
 from fewhot.metrics.activity import activity_of_shares
 from fewhot.models.latent_model import LatentModel
 
@@ -26,6 +26,7 @@ class Evaluator:
         self.model = model
         self.data = data
         self.bank = model.bank(DRAWS, seed, "evaluation", data.device)
+        self.ascent = model.bank(DRAWS, seed, "refined evaluation", data.device)
         self.noise = self._noise(seed) if model.objective.weighted else None
 
     def _noise(self, seed: int) -> Noise:
@@ -37,21 +38,30 @@ class Evaluator:
     def __call__(self) -> dict[str, float]:
         """Return the exact bound and the activity of the units on these rows.
 
+        Where training optimises local parameters, the bound after as many steps stands beside it as ``refined_bound``.
         Where training is after something else than the bound, its ``objective`` stands beside it: the bound, plus what
         weights, penalties and discrepancies add to it on up to 256 of the rows.
         """
         was_training = self.model.training
         self.model.eval()
-        bounds, active, values = [], [], []
+        bounds, refined, active, values = [], [], [], []
+        n_steps = self.model.inference.steps_in_training
         with matrix_precision("float32", self.data.device):
             for batch in self.data.batches(_BATCH):
                 bounds.append(exact_bound(self.model, batch, self.bank))
-                summary = self.model.latent.summary(self.model.psi(self.model.observe(batch, self.bank[0])))
+                seen = self.model.observe(batch, self.bank[0])
+                psi = self.model.psi(seen)
+                if n_steps:
+                    psi = refine(self.model, seen, psi, self.ascent, n_steps)
+                    refined.append(exact_bound(self.model, seen, self.bank, psi))
+                summary = self.model.latent.summary(psi)
                 active.append(summary.active)
                 values.append(summary.values)
             beyond = None if self.noise is None else self._beyond_bound(self.noise)
         self.model.train(was_training)
         report = {"bound": float(torch.cat(bounds).mean())}
+        if n_steps:
+            report["refined_bound"] = float(torch.cat(refined).mean())
         if beyond is not None:
             report["objective"] = report["bound"] + beyond
         if self.model.latent.gated:
@@ -70,5 +80,5 @@ class Evaluator:
 
 
 def watched(evaluation: dict[str, float]) -> float:
-    """Return the number by which weights are chosen: the objective where there is one, the bound otherwise."""
-    return evaluation.get("objective", evaluation["bound"])
+    """Return the number by which weights are chosen: the objective, the refined bound, or the bound."""
+    return evaluation.get("objective", evaluation.get("refined_bound", evaluation["bound"]))

@@ -1,0 +1,347 @@
+"""Nonlinear factor analysis: codes of word counts and of user-item histories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from torch import nn
+
+from fewhot.core.checks import one_of, real_number, truth, whole_number
+from fewhot.core.errors import InvalidParameterError
+from fewhot.core.records import DataSpec
+from fewhot.core.registry import ESTIMATORS
+from fewhot.core.schedules import Geometric, Linear, Schedule
+from fewhot.estimators.documentation import documented
+from fewhot.estimators.gated import GatedEstimator
+from fewhot.estimators.recipes import Recipe
+from fewhot.inference import SVI, Amortised, Inference, Refined
+from fewhot.inference.refined import KEPT, ORDERS, TEACHERS
+from fewhot.likelihoods.base import Likelihood
+from fewhot.metrics import perplexity
+from fewhot.models import nfa
+from fewhot.models.defaults import rate_decay
+from fewhot.models.latent_model import LatentModel
+from fewhot.models.nfa import INPUTS
+from fewhot.nn.mlp import ACTIVATIONS
+
+INFERENCES = ("amortised", "svi", "refined")
+LATENTS = ("gaussian", "spike-slab")
+ANNEALINGS = {"linear": Linear, "exponential": Geometric}
+FIRST_KL_WEIGHT = 0.01
+MOST_LAYERS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NFARecipe(Recipe):
+    """What else a recipe of `NFA` decides: the arguments of the same names."""
+
+    hidden_layer_sizes: tuple[int, ...] = (400, 400)
+    batch_size: int = 500
+    likelihood: str = "multinomial"
+    n_layers: int = 3
+    inference: str = "refined"
+    features: str = "auto"
+    activation: str = "relu"
+    weight_decay: float = 0.0
+    dropout: float = 0.0
+    kl_weight: float = 1.0
+
+
+@ESTIMATORS.register("NFA")
+@documented
+class NFA(GatedEstimator):
+    r"""Nonlinear factor analysis: dense or sparse codes of counts, with optimised local parameters.
+
+    .. math:: \mathcal{L}(x) = \mathbb{E}_{q(z|x)}\Big[\sum_v x_v \log\mathrm{softmax}(f_\theta(z))_v\Big]
+        - \mathrm{KL}\big(q(z|x)\,\|\,\mathcal{N}(0, I)\big)
+
+    for rows x of counts: words of a document, items of a user. Rows that are mostly 0 teach an inference network
+    little, so in training each row's own posterior is optimised from where the network leaves it (``inference``).
+
+    Parameters
+    ----------
+    n_components : int, default=100
+        Number of units.
+    n_layers : int, default=None
+        Layers of the generative network, the output among them: 1 is log-linear, 2 has one hidden layer. Hidden ones
+        are as wide as the first of ``hidden_layer_sizes``. None takes the recipe's, 3.
+    inference : {"auto", "amortised", "svi", "refined"}, default="auto"
+        How local parameters are found in training: by the inference network; from nothing, for each batch, without a
+        network; or from the network's word, for each batch. "auto" takes the recipe's, "refined".
+    inner_steps : int, default=100
+        Steps of each batch's ascent, with "svi" and "refined". Codes and scores take ``refine_steps``.
+    inner_learning_rate : float, default=0.01
+        Their size.
+    inner_beta1 : float, default=0.9
+        How much of its first moment the ascent's Adam keeps; the authors' code has 0.1.
+    inner_keep : {"last", "best"}, default="last"
+        The iterate to learn from: the last, or each row's best of a few on the way.
+    phase_order : {"model-first", "encoder-first"}, default="model-first"
+        With "refined", which of the two networks moves first; the authors' code moves the encoder first.
+    encoder_by : {"bound", "kl"}, default="bound"
+        With "refined", what the inference network learns from: the bound, or the divergence of the optimised posterior
+        from its own.
+    refined_epochs : tuple of two, default=None
+        With "refined", the epochs between which local parameters are optimised, such as ``(0, 10)`` for the first ten
+        or ``(10, None)`` for all but these; None optimises throughout.
+    features : {"auto", "tfidf", "norm", "unit", "log", "counts"}, default="auto"
+        What the inference network reads of the counts, which the likelihood sees as they are: tf-idf weights, shares
+        of the total, rows of length 1, :math:`\log(1+x)`, or the values as they are. "auto" takes the recipe's:
+        "tfidf" for counts, else what suits the values.
+    idf : {"paper", "smooth"}, default="paper"
+        :math:`\log(D/d)` or scikit-learn's :math:`1 + \log\frac{1+D}{1+d}`, for d of D training rows.
+    activation : {"auto", "relu", "tanh", "gelu", "silu", "leaky-relu"}, default="auto"
+        Of all hidden layers. "auto" takes the recipe's, "relu".
+    dropout : float, default=None
+        Share of the features' entries left out in training. None takes the recipe's, 0.
+    weight_decay : float, default=None
+        What is added to gradients for each unit of weight. None takes the recipe's, 0.
+    kl_weight : float, default=None
+        Weight of the divergence in training; reported bounds always have weight 1. None takes the recipe's, 1.
+    kl_annealing : {None, "linear", "exponential"}, default=None
+        How the weight of the divergence grows from a hundredth over ``kl_annealing_steps``.
+    kl_annealing_steps : int, default=10_000
+        See ``kl_annealing``.
+    latent : {"gaussian", "spike-slab"}, default="gaussian"
+        "spike-slab" gives sparse codes, as `VSC` with a joint prior.
+    density, l0 : float, default=None
+        With sparse codes, the mean share or number of active units that a controller holds; at most one may be given,
+        and none means ``density=0.05``, at least 4 units.
+    max_active : int, default=None
+        With sparse codes, a ceiling on the active units of each row when encoding.
+    max_share : float, default=None
+        With sparse codes, the largest share of rows that any one unit may serve.
+    sparse_output : bool, default=True
+        Whether `transform` returns sparse codes as a `scipy.sparse.csr_array` or a dense array.
+    {shared}
+
+    Attributes
+    ----------
+    {learned}
+    gate_shift_ : float
+        With sparse codes, what was added to every gate's logit at the end.
+
+    References
+    ----------
+    Krishnan, Liang and Hoffman (2018), On the challenges of learning with inference networks on sparse,
+    high-dimensional data.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp, fewhot as fh
+    >>> X = sp.csr_array(np.random.default_rng(0).poisson(0.2, (100, 30)))
+    >>> nfa = fh.NFA(n_components=5, inner_steps=5, max_steps=20, random_state=0).fit(X)
+    >>> nfa.transform(X).shape
+    (100, 5)
+    """
+
+    fixed_priors = ()
+    alpha = None
+    dense_start = 0.0
+    recipes: ClassVar[dict[str | None, Recipe]] = {
+        None: NFARecipe(),
+        "krishnan2018": NFARecipe(
+            learning_rate=8e-4,
+            weight_decay=4e-5,
+            source="Krishnan, Liang and Hoffman 2018; hidden widths, rate and weight decay are those of their code",
+            about="trains as published: two hidden layers of 400 on either side, rate 8e-4, batches of 500 and the L2 "
+            "penalty of the authors' code.",
+        ),
+        "miao2016": NFARecipe(
+            hidden_layer_sizes=(500,),
+            n_layers=1,
+            inference="amortised",
+            features="counts",
+            activation="tanh",
+            batch_size=64,
+            learning_rate=5e-5,
+            source="Miao, Yu and Blunsom 2016 (NVDM) and their code",
+            about="is the neural variational document model: a log-linear decoder, one layer of 500 that reads the "
+            "counts, rate 5e-5; encoder and decoder move together here, where the authors alternate by tens of epochs.",
+        ),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        n_layers: int | None = None,
+        inference: str = "auto",
+        inner_steps: int = 100,
+        inner_learning_rate: float = 0.01,
+        inner_beta1: float = 0.9,
+        inner_keep: str = "last",
+        phase_order: str = "model-first",
+        encoder_by: str = "bound",
+        refined_epochs: tuple[int, int | None] | None = None,
+        features: str = "auto",
+        idf: str = "paper",
+        activation: str = "auto",
+        dropout: float | None = None,
+        weight_decay: float | None = None,
+        kl_weight: float | None = None,
+        kl_annealing: str | None = None,
+        kl_annealing_steps: int = 10_000,
+        latent: str = "gaussian",
+        density: float | None = None,
+        l0: float | None = None,
+        max_active: int | None = None,
+        max_share: float | None = None,
+        sparse_output: bool = True,
+        hidden_layer_sizes: Sequence[int] | None = None,
+        likelihood: str | Likelihood = "auto",
+        observation: str = "auto",
+        encoder: str | nn.Module = "auto",
+        max_steps: int | None = None,
+        max_epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = 10,
+        warm_start: bool = False,
+        refine_steps: int = 0,
+        recipe: str | None = None,
+        device: str = "auto",
+        precision: str = "auto",
+        compile: str | bool = "auto",
+        random_state: Any = None,
+        verbose: int = 0,
+        callbacks: Sequence[Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_layers = n_layers
+        self.inference = inference
+        self.inner_steps = inner_steps
+        self.inner_learning_rate = inner_learning_rate
+        self.inner_beta1 = inner_beta1
+        self.inner_keep = inner_keep
+        self.phase_order = phase_order
+        self.encoder_by = encoder_by
+        self.refined_epochs = refined_epochs
+        self.features = features
+        self.idf = idf
+        self.activation = activation
+        self.dropout = dropout
+        self.weight_decay = weight_decay
+        self.kl_weight = kl_weight
+        self.kl_annealing = kl_annealing
+        self.kl_annealing_steps = kl_annealing_steps
+        self.latent = latent
+        self.density = density
+        self.l0 = l0
+        self.max_active = max_active
+        self.max_share = max_share
+        self.sparse_output = sparse_output
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.likelihood = likelihood
+        self.observation = observation
+        self.encoder = encoder
+        self.max_steps = max_steps
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+        self.refine_steps = refine_steps
+        self.recipe = recipe
+        self.device = device
+        self.precision = precision
+        self.compile = compile
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    def perplexity(self, X: Any, average: str = "document") -> float:
+        r"""Return perplexity by the bound, the divergence inside; rows without counts are left out.
+
+        ``average="document"`` is :math:`\exp(-\frac{1}{D}\sum_d L_d/N_d)`, as published; ``"corpus"`` is
+        :math:`\exp(-\sum_d L_d / \sum_d N_d)`. With ``refine_steps`` the bounds are refined ones.
+        """
+        one_of("average", average, ("document", "corpus"))
+        bounds = self.score_samples(X)
+        words = self._rows(X).totals()
+        return perplexity(bounds[words > 0], words[words > 0], average)
+
+    def _build(self, spec: DataSpec, n_steps: int) -> LatentModel:
+        return nfa(
+            spec,
+            **self._model_arguments(spec),
+            n_layers=self._chosen("n_layers"),
+            activation=self._chosen("activation"),
+            features=self._chosen("features"),
+            smooth_idf=self.idf == "smooth",
+            dropout=self._chosen("dropout"),
+            inference=self._procedure(-(-spec.n_rows // min(self._chosen("batch_size"), spec.n_rows))),
+            kl_weight=self._chosen("kl_weight"),
+            schedules={"learning_rate": rate_decay(n_steps), **self._annealing()},
+            l0=self._asked(),
+            max_share=self.max_share,
+            n_steps=n_steps,
+        )
+
+    def _procedure(self, epoch: int) -> Inference:
+        """Return the inference procedure; ``epoch`` is how many steps one has."""
+        decay = self._chosen("weight_decay")
+        ascent = (self.inner_steps, self.inner_learning_rate, self.inner_beta1, self.inner_keep, decay)
+        match self._chosen("inference"):
+            case "amortised":
+                return Amortised(weight_decay=decay)
+            case "svi":
+                return SVI(*ascent)
+            case _:
+                begin, end = self.refined_epochs or (0, None)
+                last = None if end is None else end * epoch
+                return Refined(*ascent, self.phase_order, self.encoder_by, begin * epoch, last)
+
+    def _annealing(self) -> dict[str, Schedule]:
+        if self.kl_annealing is None:
+            return {}
+        return {"kl_weight": ANNEALINGS[self.kl_annealing](FIRST_KL_WEIGHT, 1.0, self.kl_annealing_steps)}
+
+    def _asked(self) -> float | None:
+        return super()._asked() if self.latent == "spike-slab" else None
+
+    def _chosen_likelihood(self, n_columns: int) -> str | Likelihood:
+        return self._chosen("likelihood")
+
+    def _check_parameters(self) -> None:
+        one_of("latent", self.latent, LATENTS)
+        super()._check_parameters()
+        one_of("inference", self.inference, ("auto", *INFERENCES))
+        one_of("features", self.features, ("auto", *INPUTS))
+        one_of("idf", self.idf, ("paper", "smooth"))
+        one_of("activation", self.activation, ("auto", *ACTIVATIONS))
+        one_of("inner_keep", self.inner_keep, KEPT)
+        one_of("phase_order", self.phase_order, ORDERS)
+        one_of("encoder_by", self.encoder_by, TEACHERS)
+        one_of("kl_annealing", self.kl_annealing, (None, *ANNEALINGS))
+        whole_number("kl_annealing_steps", self.kl_annealing_steps)
+        whole_number("inner_steps", self.inner_steps)
+        real_number("inner_learning_rate", self.inner_learning_rate, low=0, open_low=True)
+        real_number("inner_beta1", self.inner_beta1, low=0, high=0.999)
+        truth("sparse_output", self.sparse_output)
+        if self.n_layers is not None and whole_number("n_layers", self.n_layers) > MOST_LAYERS:
+            raise InvalidParameterError(f"n_layers is {self.n_layers}; it must be at most {MOST_LAYERS}.")
+        for name, high in (("dropout", 0.99), ("weight_decay", 1.0), ("kl_weight", float("inf"))):
+            if getattr(self, name) is not None:
+                real_number(name, getattr(self, name), low=0, high=high)
+        self._check_epochs()
+        if self.latent == "gaussian" and self._given():
+            raise InvalidParameterError(
+                f"{self._given()[0]} says how sparse codes are, and latent='gaussian' has dense ones; give "
+                f"latent='spike-slab'."
+            )
+
+    def _check_epochs(self) -> None:
+        given = self.refined_epochs
+        if given is None:
+            return
+        if not isinstance(given, tuple | list) or len(given) != 2:
+            raise InvalidParameterError(f"refined_epochs is {given!r}; it must be two epochs, such as (0, 10).")
+        begin, end = given
+        whole_number("the first of refined_epochs", begin, least=0)
+        if end is not None and whole_number("the second of refined_epochs", end) <= begin:
+            raise InvalidParameterError(f"refined_epochs is {given!r}; the second must be larger than the first.")
