@@ -13,7 +13,7 @@ from sklearn.base import clone
 import fewhot as fh
 from fewhot.core.registry import ESTIMATORS
 from fewhot.metrics import summarise
-from tests.estimators.cases import SMALL, dense, grey_rows, same_weights
+from tests.estimators.cases import SMALL, count_rows, dense, grey_rows, same_weights
 
 FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     "hierarchical HSVAE": ("HSVAE", {"form": "hierarchical"}),
@@ -23,12 +23,25 @@ FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     "joint VSC": ("VSC", {"prior": "joint", "l0": 2}),
     "VSC of pseudo-inputs": ("VSC", {"prior": "pseudo-inputs", "n_pseudo_inputs": 3, "alpha": 0.3}),
 }
+COUNTS = {
+    "amortised NFA": ("NFA", {"inference": "amortised", "dropout": 0.3, "features": "norm"}),
+    "NFA without an encoder": ("NFA", {"inference": "svi", "inner_steps": 5}),
+    "sparse NFA": ("NFA", {"latent": "spike-slab", "l0": 2, "inner_steps": 2, "idf": "smooth"}),
+    "NFA that switches": ("NFA", {"refined_epochs": (2, 4), "inner_steps": 3, "kl_annealing": "linear"}),
+    "NVDM": ("NFA", {"recipe": "miao2016"}),
+}
+FORMS |= COUNTS
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
 every_form = pytest.mark.parametrize("name", [*ESTIMATORS, *FORMS])
 
 
+def rows_for(name: str) -> np.ndarray:
+    """Return rows in [0, 1], or counts where they are asked for."""
+    return count_rows() if name == "NFA" or name in COUNTS else grey_rows()
+
+
 def fitted(name: str, rows: np.ndarray, **changes: Any) -> Any:
-    kind, options = FORMS.get(name, (name, {}))
+    kind, options = FORMS.get(name, (name, {"inner_steps": 5} if name == "NFA" else {}))
     return ESTIMATORS[kind](**(SMALL | options | changes)).fit(rows)
 
 
@@ -50,7 +63,7 @@ def test_the_shared_arguments_have_their_shared_defaults(name: str) -> None:
 
 @every_form
 def test_codes_bounds_samples_and_a_round_trip(name: str, tmp_path: Path) -> None:
-    rows = grey_rows()
+    rows = rows_for(name)
     estimator = fitted(name, rows)
     codes = dense(estimator.transform(rows))
     assert codes.shape == (len(rows), SMALL["n_components"])
@@ -68,7 +81,7 @@ def test_codes_bounds_samples_and_a_round_trip(name: str, tmp_path: Path) -> Non
 
 @every_form
 def test_one_seed_in_everything_reproducible(name: str) -> None:
-    rows = grey_rows()
+    rows = rows_for(name)
     one = fitted(name, rows)
     assert same_weights(one, clone(one).fit(rows))
     assert not same_weights(one, clone(one).set_params(random_state=1).fit(rows))
@@ -76,14 +89,14 @@ def test_one_seed_in_everything_reproducible(name: str) -> None:
 
 @every_form
 def test_refinement_gains_and_says_how_much(name: str) -> None:
-    rows = grey_rows()
+    rows = rows_for(name)
     codes = fitted(name, rows).set_params(refine_steps=60).codes(rows)
     assert codes.gap.mean() > 0
 
 
 @every_form
 def test_every_number_can_be_taken(name: str) -> None:
-    rows = grey_rows()
+    rows = rows_for(name)
     estimator = fitted(name, rows)
     numbers = {number.name: number.value for number in summarise(estimator, rows).numbers}
     assert np.isfinite([numbers["bound"], numbers["information"]]).all()

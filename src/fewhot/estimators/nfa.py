@@ -62,7 +62,7 @@ class NFA(GatedEstimator):
 
     Parameters
     ----------
-    n_components : int, default=100
+    n_components : int, default=64
         Number of units.
     n_layers : int, default=None
         Layers of the generative network, the output among them: 1 is log-linear, 2 has one hidden layer. Hidden ones
@@ -165,7 +165,7 @@ class NFA(GatedEstimator):
 
     def __init__(
         self,
-        n_components: int = 100,
+        n_components: int = 64,
         *,
         n_layers: int | None = None,
         inference: str = "auto",
