@@ -14,7 +14,7 @@ from fewhot.codes.codes import Codes, Matrix
 from fewhot.core.devices import matrix_precision
 from fewhot.core.records import Batch, Noise, Params
 from fewhot.data import Dataset
-from fewhot.inference import exact_bound, exact_terms, importance_bound, refine
+from fewhot.inference import exact_bound, exact_terms, importance_bound, refine, rows_at_once
 from fewhot.latents import CodeSummary
 from fewhot.models.latent_model import LatentModel
 
@@ -38,7 +38,7 @@ def encode_values(model: LatentModel, data: Dataset, how: Encoding, *, sparse: b
     bank = model.bank(REFINE_DRAWS, how.seed, "refinement", data.device)
     gather = _Gatherer(model, sparse)
     with matrix_precision("float32", data.device):
-        for batch in data.batches(BATCH):
+        for batch in data.batches(rows_at_once(data.spec.n_columns, BATCH) if how.refine_steps else BATCH):
             _, psi = _local(model, batch, how, bank)
             gather.add(model.latent.summary(psi), how.max_active)
     return gather.values()
@@ -51,7 +51,7 @@ def encode(model: LatentModel, data: Dataset, how: Encoding, *, sparse: bool) ->
     gather = _Gatherer(model, sparse)
     bounds, before = [], []
     with matrix_precision("float32", data.device):
-        for batch in data.batches(BATCH):
+        for batch in data.batches(rows_at_once(data.spec.n_columns, BATCH)):
             seen, psi = _local(model, batch, how, bank)
             gather.add(model.latent.summary(psi), how.max_active)
             amortised = exact_bound(model, seen if how.refine_steps else batch, fresh)
@@ -74,7 +74,7 @@ def score(model: LatentModel, data: Dataset, how: Encoding, *, importance_draws:
     bound = exact_bound if importance_draws is None else importance_bound
     rows = []
     with matrix_precision("float32", data.device):
-        for batch in data.batches(BATCH):
+        for batch in data.batches(rows_at_once(data.spec.n_columns, BATCH)):
             if not how.refine_steps:
                 rows.append(bound(model, batch, fresh))
                 continue
@@ -89,7 +89,7 @@ def score_terms(model: LatentModel, data: Dataset, how: Encoding) -> dict[str, n
     fresh = model.bank(SCORE_DRAWS, how.seed, "score", data.device)
     parts: list[Params] = []
     with matrix_precision("float32", data.device):
-        for batch in data.batches(BATCH):
+        for batch in data.batches(rows_at_once(data.spec.n_columns, BATCH)):
             seen, psi = _local(model, batch, how, bank) if how.refine_steps else (batch, None)
             parts.append(exact_terms(model, seen, fresh, psi))
     return {name: torch.cat([part[name] for part in parts]).cpu().numpy() for name in parts[0]}

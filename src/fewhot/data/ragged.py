@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from fewhot.core.records import Batch, DataSpec, Ragged
-from fewhot.data.dataset import Dataset, with_rows
+from fewhot.data.dataset import CHUNK_ELEMENTS, Dataset, with_rows
 
 SMALLEST_WIDTH = 8
 
@@ -57,6 +57,10 @@ class RaggedDataset(Dataset):
             torch.from_numpy(offsets).to(self.device),
             with_rows(self.spec, len(rows)),
         )
+
+    @property
+    def _chunk(self) -> int:
+        return max(1, min(4096, CHUNK_ELEMENTS // self.width(np.arange(self.n_rows))))
 
     def width(self, rows: np.ndarray) -> int:
         """Return the smallest power of two that holds the longest of these rows."""

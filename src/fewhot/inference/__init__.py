@@ -2,7 +2,7 @@
 
 from fewhot.inference.amortised import Amortised
 from fewhot.inference.base import Inference
-from fewhot.inference.evaluation import exact_bound, exact_terms, importance_bound
+from fewhot.inference.evaluation import exact_bound, exact_terms, importance_bound, rows_at_once
 from fewhot.inference.phases import OptimiserSpec, Phase
 from fewhot.inference.refined import SVI, Refined
 from fewhot.inference.refining import refine
@@ -18,4 +18,5 @@ __all__ = [
     "exact_terms",
     "importance_bound",
     "refine",
+    "rows_at_once",
 ]

@@ -50,6 +50,11 @@ def importance_bound(model: Model, batch: Batch, bank: Sequence[Noise], psi: Par
     return torch.logsumexp(weights, dim=0) - math.log(len(bank))
 
 
+def rows_at_once(n_columns: int, most: int) -> int:
+    """Return how many rows of so many columns one evaluation pass takes, at most ``most``."""
+    return max(1, min(most, DRAWN_ELEMENTS // n_columns))
+
+
 def together(bank: Sequence[Noise], batch: Batch) -> Iterator[Noise]:
     """Stack draws so that one pass takes many, as far as memory allows; a random observation is taken alone."""
     size = max(1, DRAWN_ELEMENTS // (batch.x.n_rows * batch.x.n_columns))

@@ -8,7 +8,7 @@ from fewhot.core.devices import matrix_precision
 from fewhot.core.records import Noise
 from fewhot.core.seeding import stream
 from fewhot.data import Dataset
-from fewhot.inference import exact_bound, refine
+from fewhot.inference import exact_bound, refine, rows_at_once
 from fewhot.metrics.activity import activity_of_shares
 from fewhot.models.latent_model import LatentModel
 
@@ -47,7 +47,7 @@ class Evaluator:
         bounds, refined, active, values = [], [], [], []
         n_steps = self.model.inference.steps_in_training
         with matrix_precision("float32", self.data.device):
-            for batch in self.data.batches(_BATCH):
+            for batch in self.data.batches(rows_at_once(self.data.spec.n_columns, _BATCH)):
                 bounds.append(exact_bound(self.model, batch, self.bank))
                 seen = self.model.observe(batch, self.bank[0])
                 psi = self.model.psi(seen)
