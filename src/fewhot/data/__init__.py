@@ -6,7 +6,6 @@ Files and named datasets become `Loaded` records here, and `planted` and `smiley
 from fewhot.data.catalogue import (
     DataFile,
     DatasetInfo,
-    cache_folder,
     dataset_names,
     describe,
     fetch_dataset,
@@ -18,10 +17,12 @@ from fewhot.data.celeba import read_celeba
 from fewhot.data.dataset import Dataset
 from fewhot.data.dense import DenseDataset
 from fewhot.data.files import EXTENSIONS, read_file, read_texts, write_matrix
+from fewhot.data.files.table import Table
 from fewhot.data.images import read_idx
 from fewhot.data.loaded import Loaded, content_digest
 from fewhot.data.opening import open_data
 from fewhot.data.order import Order
+from fewhot.data.places import cache_folder
 from fewhot.data.ragged import RaggedDataset
 from fewhot.data.recognise import as_dataset, as_matrix
 from fewhot.data.smiley import Smiley, smiley
@@ -41,6 +42,7 @@ __all__ = [
     "Planted",
     "RaggedDataset",
     "Smiley",
+    "Table",
     "as_dataset",
     "as_matrix",
     "cache_folder",
