@@ -17,7 +17,7 @@ from fewhot.data.entries import DataFile, Entry, Read, Shape
 from fewhot.data.fetch import TIMEOUT, Progress
 from fewhot.data.files.table import Table, as_float32, encode_labels
 from fewhot.data.loaded import Loaded, content_digest
-from fewhot.data.places import find, find_folder, not_on_disk, obtain
+from fewhot.data.places import NO_ADDRESS, find, find_folder, not_on_disk, obtain
 from fewhot.data.splits import SPLITS
 
 __all__ = [
@@ -320,7 +320,7 @@ def fetch_dataset(
     for folder in entry.folders:
         path = find_folder(entry, folder, data_dir)
         if path is None:
-            raise not_on_disk(name, entry, f"{folder}/", data_dir, fetched=False)
+            raise not_on_disk(name, entry, f"{folder}/", data_dir, reason=NO_ADDRESS)
         paths[folder] = path
     return paths
 

@@ -10,6 +10,7 @@ from fewhot.core.errors import DataError
 from fewhot.data.entries import DataFile, Entry
 from fewhot.data.fetch import Progress, content_sha256, fetch, has_sha256
 
+NO_ADDRESS = "it has no public address"
 _COMPRESSIONS = (".gz", ".bz2", ".xz")
 
 
@@ -66,20 +67,21 @@ def obtain(
             f"$FEWHOT_DATA is {named!r}, which is no folder; name the folder that holds {entry.folder}/, or unset it."
         )
     if not download or not entry.addresses or file.sha256 is None:
-        raise not_on_disk(name, entry, file.name, data_dir, fetched=bool(entry.addresses and file.sha256))
+        reason = "" if entry.addresses else NO_ADDRESS
+        reason = reason if file.sha256 is not None else "it has no published checksum"
+        raise not_on_disk(name, entry, file.name, data_dir, reason=reason)
     addresses = [f"{address.rstrip('/')}/{file.name}" for address in entry.addresses]
     return fetch(addresses, cached, file.sha256, progress=progress, timeout=timeout)
 
 
-def not_on_disk(name: str, entry: Entry, what: str, data_dir: str | Path | None, *, fetched: bool) -> DataError:
-    """Return the error for a file or folder that is nowhere; ``fetched`` is whether the network has it."""
+def not_on_disk(name: str, entry: Entry, what: str, data_dir: str | Path | None, *, reason: str) -> DataError:
+    """Return the error for a file or folder that is nowhere; ``reason`` says why it cannot be fetched, if so."""
     looked = ", ".join(str(folder / entry.folder) for folder in _folders(data_dir))
     advice = "allow the download"
-    if not fetched:
+    if reason:
         needed = _listed([*(file.name for file in entry.files), *(f"{folder}/" for folder in entry.folders)])
         source = f" (from {entry.page} put {needed} there)" if entry.page else ""
-        reason = "could not be checked" if entry.addresses and not what.endswith("/") else "has no public address"
-        advice = f"get it by hand, for it {reason}{source}"
+        advice = f"get it by hand, for {reason}{source}"
     return DataError(
         f"{what} of {name} is not on disk (looked in {looked}); {advice}, or name its folder by data_dir= or "
         f"$FEWHOT_DATA."

@@ -57,7 +57,7 @@ def hashed_positions(rows: int | np.ndarray, name: str) -> np.ndarray:
     """
     keys = np.arange(rows, dtype=np.uint64) if isinstance(rows, int) else np.asarray(rows, dtype=np.uint64)
     salt = np.uint64(int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little"))
-    return (_mix(_mix(keys) + salt) >> np.uint64(11)) / 2.0**53
+    return (mixed(mixed(keys) + salt) >> np.uint64(11)) / 2.0**53
 
 
 def row_keys(X: Any) -> np.ndarray:
@@ -75,8 +75,8 @@ def row_keys(X: Any) -> np.ndarray:
         csr.eliminate_zeros()
         columns, values = csr.indices.astype("<i8"), csr.data.astype("<f4")
         cuts = [slice(a, b) for a, b in zip(csr.indptr[:-1], csr.indptr[1:], strict=True)]
-        return np.array([_key(columns[cut].tobytes() + values[cut].tobytes()) for cut in cuts], dtype=np.uint64)
-    return np.array([_key(np.asarray(row, dtype="<f4").tobytes()) for row in X], dtype=np.uint64)
+        return np.array([key_of(columns[cut].tobytes() + values[cut].tobytes()) for cut in cuts], dtype=np.uint64)
+    return np.array([key_of(np.asarray(row, dtype="<f4").tobytes()) for row in X], dtype=np.uint64)
 
 
 def validation_mask(rows: int | np.ndarray, n: int | None = None) -> np.ndarray:
@@ -125,7 +125,7 @@ def split_rows(
     return np.flatnonzero(masks[split]) if split != "all" else np.arange(len(test))
 
 
-def _mix(word: np.ndarray) -> np.ndarray:
+def mixed(word: np.ndarray) -> np.ndarray:
     """Apply SplitMix64's step and finaliser; unsigned arithmetic wraps around."""
     word = word + np.uint64(0x9E3779B97F4A7C15)
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -133,5 +133,6 @@ def _mix(word: np.ndarray) -> np.ndarray:
     return word ^ (word >> np.uint64(31))
 
 
-def _key(content: bytes) -> int:
+def key_of(content: bytes) -> int:
+    """Return a 64-bit key of some content."""
     return int.from_bytes(hashlib.sha256(content).digest()[:8], "little")
