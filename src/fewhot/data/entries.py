@@ -113,5 +113,10 @@ class Entry:
         counts = [n_rows for n_rows, _ in shapes if n_rows is not None]
         if len(counts) < len(shapes):
             return {"test": self.n_test, "validation": self.n_validation}.get(split), shapes[0][1]
-        rows = self.rows_of(split, sum(counts))
-        return sum(counts) if rows is None else len(rows), shapes[0][1]
+        n_rows = sum(counts)
+        if self.n_test is not None and self.n_validation is not None:
+            n_train = n_rows - self.n_test
+            sizes = {"train": n_train, "validation": self.n_validation, "fit": n_train - self.n_validation}
+            return {**sizes, "test": self.n_test, "all": n_rows}[split], shapes[0][1]
+        rows = self.rows_of(split, n_rows)
+        return n_rows if rows is None else len(rows), shapes[0][1]

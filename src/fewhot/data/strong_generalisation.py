@@ -79,8 +79,11 @@ def strong_generalisation(
     those with the smallest :math:`h_\mathrm{test}(k_u)`, the validation users those of the others with the smallest
     :math:`h_\mathrm{validation}(k_u)`. Items that no training user has are left out. Of the :math:`n_u` items that
     remain of a held-out user, the :math:`\max(1, \lfloor s\, n_u \rfloor)` with the smallest
-    :math:`h_\mathrm{items}(k_u, j)` are held out, :math:`s` being ``held_out``; a single item is folded in, and the held-out row is empty. Such users
-    stay, as do users of whom no item remains. So who and what is held out does not depend on the order of the users.
+    :math:`h_\mathrm{items}(k_u, j)` are held out, :math:`s` being ``held_out``. So who and what is held out does not
+    depend on the order of the users.
+
+    A single item is folded in, and the user's held-out row is empty. Such users stay, as do users of whom no item
+    remains: leave them out of a mean over users, for there is nothing to rank.
 
     Parameters
     ----------
