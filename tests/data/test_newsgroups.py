@@ -8,12 +8,13 @@ import re
 import tarfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from fewhot.core.errors import DataError, InvalidParameterError
-from fewhot.data import as_dataset, describe, load_dataset, read_features, read_newsgroups
+from fewhot.data import as_dataset, describe, load_dataset, newsgroups, read_features, read_newsgroups
 from fewhot.data.newsgroups import GROUPS
 
 from .known import published
@@ -67,6 +68,12 @@ def test_posts_become_counts_of_the_training_posts_words(tmp_path: Path, part: s
     assert table.X.toarray().tolist() == obvious_counts(part, table.feature_names)
     assert table.label_names == ["alt.atheism", "sci.space"]
     assert table.y.tolist() == ([0, 0, 1, 1] if part == "train" else [0, 1])
+
+
+def test_the_dataset_reads_the_archive(tmp_path: Path) -> None:
+    table: Any = newsgroups._read_posts("test", {newsgroups.ARCHIVE: archive(tmp_path / "posts")})
+    assert table.X.toarray().tolist() == obvious_counts("test", table.feature_names)
+    assert "moon" not in table.feature_names
 
 
 def test_a_vocabulary_may_be_given(tmp_path: Path) -> None:
