@@ -194,8 +194,8 @@ def dataset_names() -> list[str]:
 
     Examples
     --------
-    >>> dataset_names()
-    ['celeba32', 'digits', 'fashion_mnist', 'mnist', 'planted', 'smiley', 'uci_har']
+    >>> dataset_names()[:4]
+    ['celeba32', 'digits', 'fashion_mnist', 'mnist']
     """
     return sorted(_ENTRIES)
 
