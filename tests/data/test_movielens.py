@@ -132,6 +132,10 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "ratings.csv").write_text("user,item\n1,2\n")
     with pytest.raises(DataError, match=r"^Line 1 of .*ratings\.csv is not userId,movieId,rating,timestamp"):
         read_movielens(tmp_path / "ratings.csv")
+    (tmp_path / "u.data").write_text(f"{2**64}\t1\t5\t0\n")
+    with pytest.raises(DataError, match=r"u\.data numbers a user or an item beyond 64 bits; get the published file"):
+        read_movielens(tmp_path / "u.data")
+    (tmp_path / "u.data").unlink()
     (tmp_path / "mine.txt").write_text("1 2 3")
     with pytest.raises(DataError, match=r"mine\.txt is no whole archive and is called none of u\.data, ratings\.dat, "):
         read_movielens(tmp_path / "mine.txt")
@@ -156,7 +160,13 @@ def test_pairs_of_several_files_are_put_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "reason"), [("0 x", "is not a user and items"), ("", "is not a user"), ("1 -2", "has a number below 0")]
+    ("line", "reason"),
+    [
+        ("0 x", "is not a user and items"),
+        ("", "is not a user"),
+        (f"1 {2**64}", "is not a user"),
+        ("1 -2", "has a number below 0"),
+    ],
 )
 def test_a_malformed_line_of_pairs_is_named(tmp_path: Path, line: str, reason: str) -> None:
     (tmp_path / "train.txt").write_text(f"0 1\n{line}\n")

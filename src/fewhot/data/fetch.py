@@ -125,14 +125,16 @@ def _fetch_from_any(
         try:
             resumed = part.exists()
             _complete(address, part, progress, timeout)
-            if resumed and sha256 not in (_hash(part), _hash(part, as_is=True)):  # the part belonged to another file
+            if (
+                resumed and sha256 != _hash(part) and sha256 != _hash(part, as_is=True)
+            ):  # the part belonged to another file
                 part.unlink()
                 _complete(address, part, progress, timeout)
         except (_Refused, _Cut) as error:
             reasons.append(f"{address} {error}")
             continue
         found = _hash(part)
-        if sha256 in (found, _hash(part, as_is=True)):
+        if sha256 == found or sha256 == _hash(part, as_is=True):
             return
         part.unlink()
         what = f"content with SHA-256 {found[:12]}..." if found else "a damaged file"

@@ -43,13 +43,16 @@ def implicit_table(
     real_number("least_rating", least_rating, low=0, high=HIGHEST_RATING)
     whole_number("least_items", least_items)
     users, items = array("q"), array("q")
-    for user, item, rating in ratings:
-        if rating >= least_rating:
-            users.append(user)
-            items.append(item)
+    try:
+        for user, item, rating in ratings:
+            if rating >= least_rating:
+                users.append(user)
+                items.append(item)
+    except OverflowError as error:
+        raise DataError(f"{source} numbers a user or an item beyond 64 bits; get the published file.") from error
     if not users:
         raise DataError(f"{source} has no rating of at least {least_rating:g}; lower least_rating.")
-    X, _, numbers = _ones(np.frombuffer(users, np.int64), np.frombuffer(items, np.int64), least_items)
+    X, numbers = _ones(np.frombuffer(users, np.int64), np.frombuffer(items, np.int64), least_items)
     if not X.nnz:
         raise DataError(f"{source} has no user with {least_items} items; lower least_items.")
     return Table(X=X, feature_names=_names(numbers, titles))
@@ -63,10 +66,10 @@ def rating_of(text: str) -> float:
     return rating
 
 
-def _ones(users: np.ndarray, items: np.ndarray, least_items: int) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
-    """Return the matrix of ones, and the numbers of its users and items."""
-    user_numbers, rows = np.unique(users, return_inverse=True)
-    item_numbers, columns = np.unique(items, return_inverse=True)
+def _ones(users: np.ndarray, items: np.ndarray, least_items: int) -> tuple[sp.csr_array, np.ndarray]:
+    """Return the matrix of ones, and the numbers of its items."""
+    user_numbers, item_numbers = np.unique(users), np.unique(items)
+    rows, columns = np.searchsorted(user_numbers, users), np.searchsorted(item_numbers, items)
     shape = (len(user_numbers), len(item_numbers))
     X = sp.csr_array((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=shape)
     X.sum_duplicates()
@@ -74,7 +77,7 @@ def _ones(users: np.ndarray, items: np.ndarray, least_items: int) -> tuple[sp.cs
     kept = np.flatnonzero(np.diff(X.indptr) >= least_items)
     X = X[kept]
     seen = np.unique(X.indices)
-    return X[:, seen], user_numbers[kept], item_numbers[seen]
+    return X[:, seen], item_numbers[seen]
 
 
 def _names(numbers: np.ndarray, titles: Mapping[int, str]) -> list[str]:

@@ -117,12 +117,12 @@ def read_pairs(paths: Sequence[Path]) -> Table:
         for number, line in lines_of(Path(path)):
             try:
                 user, *row = map(int, line.split())
-            except ValueError as error:
+                users.extend([user] * len(row))
+                items.extend(row)
+            except (ValueError, OverflowError) as error:
                 raise bad_line(number, path, "is not a user and items as whole numbers") from error
             if min(user, *row, 0) < 0:
                 raise bad_line(number, path, "has a number below 0")
-            users.extend([user] * len(row))
-            items.extend(row)
     if not users:
         raise DataError(f"{', '.join(map(str, paths))} have no pair of a user and an item; get the published files.")
     rows, columns = np.frombuffer(users, np.int64), np.frombuffer(items, np.int64)
