@@ -19,7 +19,7 @@ STORIES = [
     ["recov", "recov", "excit", "bring", "mexic"],
     ["excit", "recov", "peso"],
     ["bring", "bring", "bring", "excit"],
-    ["rare"],
+    ["rare", "peso"],  # which has occurred once before: twice are too few
 ]
 
 

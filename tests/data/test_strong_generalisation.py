@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fewhot.core.errors import InvalidInputError, InvalidParameterError
+from fewhot.core.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from fewhot.data import HeldOutUsers, StrongGeneralisation, hashed_positions, row_keys, strong_generalisation
 from fewhot.data.splits import mixed
 
@@ -156,6 +156,11 @@ def test_values_are_kept_and_the_callers_matrix_too() -> None:
         ({"held_out": 0}, InvalidParameterError, "held_out is 0; it must be a number above 0 and at most 1"),
         ({"users": [1, 2]}, InvalidParameterError, r"users has shape \(2,\) for 60 rows; give one a row"),
         ({"users": [1] * 60}, InvalidParameterError, "users has the same user twice"),
+        (
+            {"X": "ratings.csv"},
+            InvalidTypeError,
+            "X is of type str, which is not recognised; accepted are numpy arrays",
+        ),
         ({"X": np.zeros((3, 3))}, InvalidInputError, "nothing but zeros; give users with items"),
     ],
 )

@@ -97,6 +97,8 @@ def test_another_encoding_is_named_or_told(tmp_path: Path) -> None:
 def test_options_are_checked(dump: Path) -> None:
     with pytest.raises(InvalidParameterError, match="least_peak is -1"):
         read_wikipedia(dump, least_peak=-1)
+    with pytest.raises(InvalidParameterError, match="encoding is 'klingon', which Python does not know; name one"):
+        read_wikipedia(dump, encoding="klingon")
     with pytest.raises(DataError, match=r"has no article with 6 words and a word 100 times; ask for less\.$"):
         read_wikipedia(dump, least_peak=100)
 

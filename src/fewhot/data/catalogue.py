@@ -239,10 +239,9 @@ def load_dataset(
     """Load a named dataset.
 
     Its files are looked for in ``data_dir``, then in ``$FEWHOT_DATA``, then in the cache (``$FEWHOT_CACHE``, or the
-    system's folder for caches), each as ``<folder>/<name>/<file>`` (`describe` knows its
-    own folder where it has another name), and fetched into the cache when they are nowhere.
-    Their content is checked against the published SHA-256 wherever they come from; a file without one is never fetched,
-    and its reader checks what is in it.
+    system's folder for caches), each as ``<folder>/<name>/<file>`` unless the dataset has a folder of another name, and
+    fetched into the cache when they are nowhere. Their content is checked against the published SHA-256 wherever they
+    come from; a file without one is never fetched, and its reader checks what is in it.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from fewhot.core.errors import DataError
+from fewhot.core.errors import DataError, InvalidParameterError
 from fewhot.data.fetch import open_content
 
 _OPENERS: dict[bytes, Any] = {b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
@@ -31,6 +31,10 @@ def decoded(lines: Iterable[bytes], path: Path | str, encoding: str = "utf-8") -
     try:
         for number, line in enumerate(lines, start=1):
             yield number, line.decode(encoding).rstrip("\r\n")
+    except LookupError as error:
+        raise InvalidParameterError(
+            f"encoding is {encoding!r}, which Python does not know; name one that it does, such as 'utf-8'."
+        ) from error
     except UnicodeDecodeError as error:
         raise DataError(
             f"Line {number} of {path} is not text in {encoding.upper()}; get the published file, or save it in "

@@ -188,7 +188,7 @@ def _titles(form: _Form, source: _Source) -> Iterator[tuple[int, str]]:
     for number, line in source.lines:
         if number == 1 and form.header:
             continue
-        fields = next(csv.reader([line])) if form.header else line.split(form.title_separator)
+        fields = next(csv.reader([line])) if form.title_separator == "," else line.split(form.title_separator)
         try:
             yield int(fields[0]), fields[1]
         except (ValueError, IndexError) as error:

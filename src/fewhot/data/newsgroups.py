@@ -112,7 +112,6 @@ def read_newsgroups(
     """
     one_of("part", part, ("train", "test", None))
     path = Path(path)
-
     posts = list(_posts(path, part))
 
     def words_to_choose_from() -> Iterator[list[str]]:
@@ -180,7 +179,11 @@ def _posts_of_archive(path: Path, part: str) -> Iterator[tuple[str, str]]:
 
 
 def _read_nvdm(part: str, files: Mapping[str, Path]) -> Table:
-    """Return the counts with their labels; the training counts must add up to those of the vocabulary."""
+    """Return the counts with their labels.
+
+    The training counts must add up to those that the vocabulary gives its words; the order of documents is free, so that
+    a file made anew from the posts will do.
+    """
     path = files[f"{part}.feat"]
     table = read_features(path, files["vocab.new"])
     labels: Any = table.y

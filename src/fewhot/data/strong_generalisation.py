@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from fewhot.core.checks import real_number
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.seeding import resolve_seed
+from fewhot.data.recognise import as_matrix
 from fewhot.data.splits import hashed_positions, key_of, mixed, row_keys, smallest
 
 
@@ -160,7 +161,8 @@ def _only(rows: Any, kept: np.ndarray) -> sp.csr_array:
 
 
 def _canonical(X: Any) -> Any:
-    csr = sp.csr_array(X, copy=True)
+    matrix = as_matrix(X)
+    csr = sp.csr_array(matrix if sp.issparse(matrix) else np.asarray(matrix), copy=True)
     csr.sum_duplicates()
     csr.eliminate_zeros()
     if not csr.nnz:
