@@ -5,12 +5,13 @@ from __future__ import annotations
 import gzip
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from fewhot.core.errors import DataError, InvalidParameterError
-from fewhot.data import describe, load_dataset, read_movielens, read_pairs
+from fewhot.data import describe, load_dataset, movielens, read_movielens, read_pairs
 
 from .known import published
 
@@ -86,6 +87,17 @@ def test_an_archive_is_read_without_unpacking(tmp_path: Path, form: str) -> None
     packed = read_movielens(tmp_path / "ml.zip", least_items=1)
     assert (packed.X != plain.X).nnz == 0
     assert packed.feature_names == plain.feature_names
+
+
+@pytest.mark.parametrize(("form", "read"), [("1m", movielens._read_1m), ("20m", movielens._read_20m)])
+def test_a_dataset_reads_its_archive(tmp_path: Path, form: str, read: Any) -> None:
+    ratings, separator = ("ratings.dat", "::") if form == "1m" else ("ratings.csv", ",")
+    header = "userId,movieId,rating,timestamp\n" if form == "20m" else ""
+    with zipfile.ZipFile(tmp_path / f"ml-{form}.zip", "w") as archive:
+        lines = (separator.join(["7", str(film), "4", "0"]) for film in range(6))
+        archive.writestr(f"ml-{form}/{ratings}", header + "\n".join(lines) + "\n")
+    table = read("all", {f"ml-{form}.zip": tmp_path / f"ml-{form}.zip"})
+    assert (table.X.toarray().tolist(), table.feature_names) == ([[1] * 6], list("012345"))
 
 
 def test_a_film_rated_twice_counts_once(tmp_path: Path) -> None:

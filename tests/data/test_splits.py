@@ -102,7 +102,9 @@ def test_a_split_of_so_many_rows_has_those_with_the_smallest_hashes() -> None:
 
 
 def test_more_rows_than_there_are_is_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="n_test is 11, and there are 10 rows to take them from; ask fewer"):
+    with pytest.raises(
+        InvalidParameterError, match="n_test is 11, and there are 10 rows to take them from; ask for fewer"
+    ):
         split_rows(10, "train", n_test=11)
     with pytest.raises(InvalidParameterError, match="n_validation is 5, and there are 4 rows to take them from"):
         split_rows(10, "train", n_test=6, n_validation=5)

@@ -149,7 +149,7 @@ def test_values_are_kept_and_the_callers_matrix_too() -> None:
 @pytest.mark.parametrize(
     ("wrong", "error", "words"),
     [
-        ({"n_test": 61}, InvalidParameterError, "n_test is 61, and there are 60 rows to take them from; ask fewer"),
+        ({"n_test": 61}, InvalidParameterError, "n_test is 61, and there are 60 rows to take them from; ask for fewer"),
         ({"n_validation": 60}, InvalidParameterError, "n_validation is 60, and there are 50 rows"),
         ({"n_validation": 50}, InvalidParameterError, "which leaves none of 60 users to train on; ask for fewer"),
         ({"n_test": -1}, InvalidParameterError, "n_test is -1; it must be a whole number of at least 0"),

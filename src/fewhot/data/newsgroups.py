@@ -181,8 +181,8 @@ def _posts_of_archive(path: Path, part: str) -> Iterator[tuple[str, str]]:
 def _read_nvdm(part: str, files: Mapping[str, Path]) -> Table:
     """Return the counts with their labels.
 
-    The training counts must add up to those that the vocabulary gives its words; the order of documents is free, so that
-    a file made anew from the posts will do.
+    The training counts must add up to those that the vocabulary gives its words. The order of documents is free, so
+    that a file made anew from the posts will do.
     """
     path = files[f"{part}.feat"]
     table = read_features(path, files["vocab.new"])

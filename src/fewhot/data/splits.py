@@ -88,7 +88,9 @@ def validation_mask(rows: int | np.ndarray, n: int | None = None) -> np.ndarray:
 def smallest(positions: np.ndarray, n: int, name: str) -> np.ndarray:
     """Say which ``n`` positions are the smallest; of equal ones the first. ``name`` is what the caller calls n."""
     if whole_number(name, n, least=0) > len(positions):
-        raise InvalidParameterError(f"{name} is {n}, and there are {len(positions)} rows to take them from; ask fewer.")
+        raise InvalidParameterError(
+            f"{name} is {n}, and there are {len(positions)} rows to take them from; ask for fewer."
+        )
     mask = np.zeros(len(positions), dtype=bool)
     mask[np.argsort(positions, kind="stable")[:n]] = True
     return mask
