@@ -158,6 +158,12 @@ def test_the_datasets_are_listed() -> None:
     assert told["mnist"]["shapes"]["train"] == [60000, 784]
 
 
+def test_a_number_that_is_known_after_reading_is_left_open() -> None:
+    told = {line["name"]: line for line in parsed(done("data", "list", "--json"))}
+    assert told["wikipedia"]["shapes"]["train"] == [None, 20_000]
+    assert "? and 100,000" in done("data").stdout
+
+
 def test_an_embedded_dataset_is_there() -> None:
     assert "needs no files" in done("data", "get", "digits").stdout
 

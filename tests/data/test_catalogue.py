@@ -17,6 +17,7 @@ from fewhot.data import (
     SPLITS,
     DataFile,
     Loaded,
+    Table,
     cache_folder,
     dataset_names,
     describe,
@@ -73,7 +74,12 @@ def put(folder: Path, *, plain: bool = False) -> Path:
 
 
 def test_the_catalogue_lists_its_names() -> None:
-    assert dataset_names() == ["celeba32", "digits", "fashion_mnist", "mnist", "planted", "smiley", "uci_har"]
+    assert dataset_names() == [
+        *("celeba32", "digits", "fashion_mnist", "mnist"),
+        *("movielens_100k", "movielens_1m", "movielens_1m_implicit", "movielens_20m", "netflix"),
+        *("newsgroups_nvdm", "newsgroups_posts", "newsgroups_prodlda", "planted", "rcv1", "rcv1_small"),
+        *("smiley", "uci_har", "wikipedia"),
+    ]
 
 
 def test_a_name_typed_wrong_is_answered_with_the_right_one() -> None:
@@ -100,6 +106,11 @@ def test_a_name_that_is_taken_is_refused() -> None:
         ({"files": [DataFile(name="a", sha256="abc")]}, "The SHA-256 of a is 'abc'; give 64 hexadecimal digits"),
         ({"addresses": ["ftp://x"]}, "must begin with http:// or https://"),
         ({"feature_names": ["a", "b"]}, "feature_names has 2 names for 1 columns; give one name a column"),
+        ({"shapes": {"train": (1, 1), "test": (1, 1)}, "n_test": 1}, "the test rows are published; leave n_test out"),
+        (
+            {"shapes": {"fit": (1, 1), "validation": (1, 1), "test": (1, 1)}, "n_validation": 1},
+            "n_validation is 1, and the validation rows are published; leave n_validation out",
+        ),
     ],
 )
 def test_a_registration_is_checked(wrong: dict, words: str) -> None:
@@ -323,6 +334,91 @@ def _flowers(parts: Sequence[str], split: str, **names: Any) -> Loaded:
         return load_dataset("flowers", split=split)
     finally:
         forget_dataset("flowers")
+
+
+def _counts(**about: Any) -> None:
+    def read_counts(part: str, files: Mapping[str, Path]) -> Table:
+        X = sp.csr_array(np.arange(300, dtype=np.float64).reshape(100, 3))
+        return Table(X=X, y=np.arange(100) % 2, feature_names=["a", "b", "c"], label_names=["no", "yes"])
+
+    register_dataset("counts", read_counts, **{"title": "x", "licence": "x", "shapes": {"all": (None, 3)}, **about})
+
+
+@pytest.fixture
+def forgotten() -> Iterator[None]:
+    yield
+    forget_dataset("counts")
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_a_table_brings_its_names() -> None:
+    _counts()
+    loaded = load_dataset("counts", split="all")
+    assert (loaded.feature_names, loaded.label_names) == (["a", "b", "c"], ["no", "yes"])
+    assert (loaded.X.dtype, loaded.y.tolist()[:3]) == (np.float32, [0, 1, 0])
+
+
+@pytest.mark.usefixtures("forgotten")
+@pytest.mark.parametrize("sizes", [{}, {"n_test": 30, "n_validation": 7}, {"n_test": 30}])
+def test_rows_that_are_known_after_reading_are_split_like_others(sizes: dict[str, int]) -> None:
+    _counts(**sizes)
+    rows = {split: set(load_dataset("counts", split=split).X.toarray()[:, 0].tolist()) for split in SPLITS}
+    assert rows["train"] | rows["test"] == rows["all"]
+    assert rows["validation"] | rows["fit"] == rows["train"]
+    assert (len(rows["all"]), len(rows["train"] & rows["test"]), len(rows["fit"] & rows["validation"])) == (100, 0, 0)
+    assert len(rows["test"]) == sizes.get("n_test", len(rows["test"]))
+    described = describe("counts").shapes
+    assert described["all"] == (None, 3)
+    assert described["test"] == (sizes.get("n_test"), 3)
+    forget_dataset("counts")
+    _counts(**sizes, shapes={"all": (100, 3)})
+    assert {split: shape[0] for split, shape in describe("counts").shapes.items()} == {
+        split: len(found) for split, found in rows.items()
+    }
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_so_many_training_rows_may_be_for_validation() -> None:
+    _counts(shapes={"train": (100, 3), "test": (100, 3)}, n_validation=7)
+    assert len(load_dataset("counts", split="validation")) == 7
+    assert len(load_dataset("counts", split="fit")) == 93
+    assert describe("counts").shapes["fit"] == (93, 3)
+
+
+@pytest.fixture
+def unchecked(server: Server, cache: Path, tmp_path: Path) -> Iterator[Path]:
+    """Register a dataset of a file without a checksum, and return the folder it belongs to."""
+    server.files = {"/numbers.txt": b"1 2\n"}
+    register_dataset(
+        "unchecked",
+        lambda part, files: (np.loadtxt(files["numbers.txt"], ndmin=2), None),
+        title="x",
+        licence="x",
+        shapes={"all": (None, None)},
+        addresses=[server.url],
+        files=[DataFile(name="numbers.txt", sha256=None)],
+        folder="family/member",
+        page="https://example.org/numbers",
+    )
+    yield tmp_path / "mine" / "family" / "member"
+    forget_dataset("unchecked")
+
+
+def test_a_file_without_a_checksum_is_never_fetched(unchecked: Path, server: Server) -> None:
+    with pytest.raises(
+        DataError, match=r"for it has no published checksum \(from https://example\.org/numbers put num"
+    ):
+        load_dataset("unchecked")
+    assert not server.requests
+
+
+@pytest.mark.parametrize("name", ["numbers.txt", "numbers.txt.gz"])
+def test_a_dataset_may_lie_in_a_folder_of_another_name(unchecked: Path, name: str) -> None:
+    unchecked.mkdir(parents=True)
+    text = b"1 2\n3 4\n"
+    (unchecked / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    assert load_dataset("unchecked", "all", data_dir=unchecked.parents[1]).X.tolist() == [[1, 2], [3, 4]]
+    assert describe("unchecked", unchecked.parents[1]).folder == unchecked
 
 
 def test_names_of_columns_and_words_of_labels_are_kept() -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from fewhot.core.errors import DataError, DownloadError
 from fewhot.data import locking
-from fewhot.data.fetch import content_sha256, fetch, open_content
+from fewhot.data.fetch import content_sha256, fetch, has_sha256, open_content
 
 from .server import Server
 
@@ -58,6 +58,17 @@ def test_a_compressed_file_is_checked_by_its_content(server: Server, target: Pat
     fetch([f"{server.url}/file.bin"], target, SHA)
     with open_content(target) as file:
         assert file.read() == CONTENT
+
+
+def test_a_compressed_file_may_be_checked_as_it_is(server: Server, target: Path) -> None:
+    packed = gzip.compress(CONTENT)
+    server.files["/file.bin"] = packed
+    server.cut_after = [1000]
+    fetch([f"{server.url}/file.bin"], target, hashlib.sha256(packed).hexdigest())
+    assert target.read_bytes() == packed
+    assert has_sha256(target, SHA)
+    assert has_sha256(target, hashlib.sha256(packed).hexdigest())
+    assert not has_sha256(target, "0" * 64)
 
 
 def test_progress_is_told(address: str, target: Path) -> None:

@@ -90,6 +90,26 @@ def test_keys_of_sparse_rows_see_values_and_not_their_storage() -> None:
     assert keys[0] == keys[2] != keys[1]
 
 
+def test_a_split_of_so_many_rows_has_those_with_the_smallest_hashes() -> None:
+    test = split_rows(N, "test", n_test=100)
+    np.testing.assert_array_equal(test, np.sort(np.argsort(hashed_positions(N, "test"))[:100]))
+    rows = {split: set(split_rows(N, split, n_test=100, n_validation=30).tolist()) for split in SPLITS}
+    assert {split: len(found) for split, found in rows.items()} == {
+        **{"train": N - 100, "validation": 30, "fit": N - 130},
+        **{"test": 100, "all": N},
+    }
+    assert rows["fit"] | rows["validation"] == rows["train"] == rows["all"] - rows["test"]
+
+
+def test_more_rows_than_there_are_is_refused() -> None:
+    with pytest.raises(
+        InvalidParameterError, match="n_test is 11, and there are 10 rows to take them from; ask for fewer"
+    ):
+        split_rows(10, "train", n_test=11)
+    with pytest.raises(InvalidParameterError, match="n_validation is 5, and there are 4 rows to take them from"):
+        split_rows(10, "train", n_test=6, n_validation=5)
+
+
 def test_an_unknown_split_is_refused() -> None:
     with pytest.raises(InvalidParameterError, match="split is 'dev'"):
         split_rows(10, "dev")

@@ -50,8 +50,8 @@ def _list(data_dir: Path | None, *, as_json: bool) -> None:
     rows = [
         [
             info.name,
-            " and ".join(f"{info.shapes[part][0]:,}" for part in ("train", "test")),
-            f"{info.shapes['train'][1]:,}",
+            " and ".join(_number(info.shapes[part][0]) for part in ("train", "test")),
+            _number(info.shapes["train"][1]),
             "yes" if info.on_disk else "no",
             info.title,
             info.licence,
@@ -59,6 +59,11 @@ def _list(data_dir: Path | None, *, as_json: bool) -> None:
         for info in found
     ]
     say_table(["name", "train and test rows", "columns", "on disk", "what it holds", "licence"], rows)
+
+
+def _number(n: int | None) -> str:
+    """Return a number of rows or columns that is known only after reading as a question mark."""
+    return "?" if n is None else f"{n:,}"
 
 
 def _get(name: str, data_dir: Path | None, *, as_json: bool) -> None:

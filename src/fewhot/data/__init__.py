@@ -6,7 +6,6 @@ Files and named datasets become `Loaded` records here, and `planted` and `smiley
 from fewhot.data.catalogue import (
     DataFile,
     DatasetInfo,
-    cache_folder,
     dataset_names,
     describe,
     fetch_dataset,
@@ -15,19 +14,28 @@ from fewhot.data.catalogue import (
     register_dataset,
 )
 from fewhot.data.celeba import read_celeba
+from fewhot.data.counting import count_words, frequent_words
 from fewhot.data.dataset import Dataset
 from fewhot.data.dense import DenseDataset
 from fewhot.data.files import EXTENSIONS, read_file, read_texts, write_matrix
+from fewhot.data.files.table import Table
 from fewhot.data.images import read_idx
 from fewhot.data.loaded import Loaded, content_digest
+from fewhot.data.movielens import read_movielens, read_pairs
+from fewhot.data.netflix import read_netflix
+from fewhot.data.newsgroups import read_features, read_newsgroups
 from fewhot.data.opening import open_data
 from fewhot.data.order import Order
+from fewhot.data.places import cache_folder
 from fewhot.data.ragged import RaggedDataset
+from fewhot.data.rcv1 import read_rcv1, read_vowpal_wabbit
 from fewhot.data.recognise import as_dataset, as_matrix
 from fewhot.data.smiley import Smiley, smiley
 from fewhot.data.splits import SPLITS, hashed_positions, row_keys, split_rows
+from fewhot.data.strong_generalisation import HeldOutUsers, StrongGeneralisation, strong_generalisation
 from fewhot.data.synthetic import Planted, planted
 from fewhot.data.uci_har import read_uci_har
+from fewhot.data.wikipedia import read_wikipedia
 
 __all__ = [
     "EXTENSIONS",
@@ -36,31 +44,45 @@ __all__ = [
     "Dataset",
     "DatasetInfo",
     "DenseDataset",
+    "HeldOutUsers",
     "Loaded",
     "Order",
     "Planted",
     "RaggedDataset",
     "Smiley",
+    "StrongGeneralisation",
+    "Table",
     "as_dataset",
     "as_matrix",
     "cache_folder",
     "content_digest",
+    "count_words",
     "dataset_names",
     "describe",
     "fetch_dataset",
     "forget_dataset",
+    "frequent_words",
     "hashed_positions",
     "load_dataset",
     "open_data",
     "planted",
     "read_celeba",
+    "read_features",
     "read_file",
     "read_idx",
+    "read_movielens",
+    "read_netflix",
+    "read_newsgroups",
+    "read_pairs",
+    "read_rcv1",
     "read_texts",
     "read_uci_har",
+    "read_vowpal_wabbit",
+    "read_wikipedia",
     "register_dataset",
     "row_keys",
     "smiley",
     "split_rows",
+    "strong_generalisation",
     "write_matrix",
 ]

@@ -48,7 +48,7 @@ def fetch(
     target
         Where the file goes.
     sha256
-        SHA-256 of the content, after decompression where the file is gzip-compressed.
+        SHA-256 of the file, or of its content after decompression where it is gzip-compressed.
     progress
         Called as bytes arrive.
     timeout
@@ -58,7 +58,7 @@ def fetch(
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with locked(target.with_name(target.name + ".lock"), watch=part):
-            if target.exists() and content_sha256(target) == sha256:
+            if target.exists() and has_sha256(target, sha256):
                 return target  # another process was quicker
             _fetch_from_any(addresses, part, sha256, progress, timeout)
             os.replace(part, target)
@@ -78,6 +78,14 @@ def content_sha256(path: Path) -> str:
     return _remembered(path, state.st_ino, state.st_mtime_ns, state.st_size)
 
 
+def has_sha256(path: Path, sha256: str) -> bool:
+    """Say whether a file, or its content after gzip decompression, has this SHA-256."""
+    if content_sha256(path) == sha256:
+        return True
+    state = path.stat()
+    return _remembered(path, state.st_ino, state.st_mtime_ns, state.st_size, as_is=True) == sha256
+
+
 def open_content(path: Path) -> IO[bytes] | gzip.GzipFile:
     """Open a file for reading, decompressed if it is gzip-compressed."""
     with path.open("rb") as file:
@@ -86,14 +94,14 @@ def open_content(path: Path) -> IO[bytes] | gzip.GzipFile:
 
 
 @lru_cache(maxsize=64)
-def _remembered(path: Path, number: int, changed: int, size: int) -> str:
-    return _hash(path)
+def _remembered(path: Path, number: int, changed: int, size: int, as_is: bool = False) -> str:
+    return _hash(path, as_is=as_is)
 
 
-def _hash(path: Path) -> str:
+def _hash(path: Path, *, as_is: bool = False) -> str:
     hashed = hashlib.sha256()
     try:
-        with open_content(path) as file:
+        with path.open("rb") if as_is else open_content(path) as file:
             while block := file.read(1 << 20):
                 hashed.update(block)
     except (EOFError, zlib.error, gzip.BadGzipFile):
@@ -117,14 +125,16 @@ def _fetch_from_any(
         try:
             resumed = part.exists()
             _complete(address, part, progress, timeout)
-            if resumed and _hash(part) != sha256:  # the part belonged to another file
+            if (
+                resumed and sha256 != _hash(part) and sha256 != _hash(part, as_is=True)
+            ):  # the part belonged to another file
                 part.unlink()
                 _complete(address, part, progress, timeout)
         except (_Refused, _Cut) as error:
             reasons.append(f"{address} {error}")
             continue
         found = _hash(part)
-        if found == sha256:
+        if sha256 == found or sha256 == _hash(part, as_is=True):
             return
         part.unlink()
         what = f"content with SHA-256 {found[:12]}..." if found else "a damaged file"

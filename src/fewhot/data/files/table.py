@@ -20,7 +20,19 @@ MISSING = frozenset(["", "na", "n/a", "nan", "null", "none", "?"])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows with their labels and the names of both."""
+    """Rows with their labels and the names of both.
+
+    Attributes
+    ----------
+    X
+        The rows, (n, p), dense or CSR.
+    y
+        Labels, one a row; None without labels.
+    feature_names
+        The columns' names; None where the source has none.
+    label_names
+        What label 0, 1, ... was called, where labels were words.
+    """
 
     X: np.ndarray | sp.csr_array
     y: np.ndarray | None = None

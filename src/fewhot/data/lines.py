@@ -1,0 +1,61 @@
+"""Text files line by line, compressed or not, with the line's number in every complaint."""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from fewhot.core.errors import DataError, InvalidParameterError
+from fewhot.data.fetch import open_content
+
+_OPENERS: dict[bytes, Any] = {b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+
+
+def lines_of(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+    """Go through a text file (plain, gzip, bzip2 or xz) and give every line with its number, from 1.
+
+    The line's end is taken off. Nothing but the line at hand is kept.
+    """
+    with _opened(path) as file:
+        yield from decoded(file, path, encoding)
+
+
+def decoded(lines: Iterable[bytes], path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+    """Give lines as text, with their numbers; ``path`` is what a complaint calls their source."""
+    number = 0
+    try:
+        for number, line in enumerate(lines, start=1):
+            yield number, line.decode(encoding).rstrip("\r\n")
+    except LookupError as error:
+        raise InvalidParameterError(
+            f"encoding is {encoding!r}, which Python does not know; name one that it does, such as 'utf-8'."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"Line {number} of {path} is not text in {encoding.upper()}; get the published file, or save it in "
+            f"{encoding.upper()}."
+        ) from error
+    except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, OSError) as error:
+        raise DataError(f"{path} is cut off or damaged after line {number}; get it again.") from error
+
+
+def bad_line(number: int, path: Path | str, reason: str) -> DataError:
+    """Return the error for a line that is not as its format wants it."""
+    return DataError(f"Line {number} of {path} {reason}; get the published file, for it may be cut off.")
+
+
+def _opened(path: Path) -> IO[bytes] | Any:
+    try:
+        with path.open("rb") as file:
+            start = file.read(6)
+        opener = next((opener for magic, opener in _OPENERS.items() if start.startswith(magic)), open_content)
+        return opener(path)
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be opened ({error.strerror or error}); name a file that is there and can be read."
+        ) from error
