@@ -52,12 +52,22 @@ def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str = "
             estimator, matrix, reset=fitting, accept_sparse="csr", dtype=_DTYPES, accept_large_sparse=True
         )
     except ValueError as error:
+        if not fitting and _is_transposed(matrix, getattr(estimator, "n_features_in_", None)):
+            raise InvalidInputError(
+                f"{name} has {matrix.shape[0]} rows and {matrix.shape[1]} columns, and the model knows "
+                f"{matrix.shape[0]} columns: it looks transposed; give {name}.T."
+            ) from error
         raise InvalidInputError(_one_sentence(error, name)) from error
     except TypeError as error:
         raise InvalidTypeError(_one_sentence(error, name, f"; accepted are {ACCEPTED}.")) from error
     if fitting and isinstance(checked, np.ndarray):
         _check_resolution(checked, name)
     return as_dataset(checked, name)
+
+
+def _is_transposed(matrix: Any, n_columns: int | None) -> bool:
+    shape = getattr(matrix, "shape", ())
+    return len(shape) == 2 and shape[0] == n_columns != shape[1]
 
 
 def _check_resolution(rows: np.ndarray, name: str) -> None:

@@ -1,0 +1,259 @@
+"""NFA: counts in, codes and perplexities out, and nothing dense on the way."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from fewhot import NFA, FewhotError
+from fewhot.inference import SVI, Amortised, Refined
+from fewhot.nn import Blank
+from tests.estimators.cases import SMALL, assert_one_sentence, count_rows, dense, same_weights
+
+FAST: dict[str, Any] = SMALL | {"inner_steps": 3}
+
+
+def documents(n_rows: int = 120, n_words: int = 40, n_topics: int = 4, seed: int = 0) -> sp.csr_array:
+    """Return counts in which every row is about one topic, whose words no other topic has."""
+    rng = np.random.default_rng(seed)
+    topics = np.kron(np.eye(n_topics), np.ones(n_words // n_topics)) + 0.02
+    about = topics[rng.integers(n_topics, size=n_rows)]
+    return sp.csr_array(np.stack([rng.multinomial(12, row / row.sum()) for row in about]).astype(np.float32))
+
+
+def test_perplexity_by_hand_and_without_empty_rows() -> None:
+    X = documents()
+    X[3] = 0
+    X = sp.csr_array(X.toarray())
+    model = NFA(**FAST).fit(X)
+    bound, words = model.score_samples(X).astype(float), X.sum(axis=1)
+    kept = words > 0
+    by_document = np.exp(-np.mean([b / n for b, n in zip(bound[kept], words[kept], strict=True)]))
+    assert model.perplexity(X) == pytest.approx(by_document)
+    assert model.perplexity(X, average="corpus") == pytest.approx(np.exp(-bound[kept].sum() / words[kept].sum()))
+    assert bound[3] == pytest.approx(-model.codes(X).bound[3] * -1)
+    assert bound[3] <= 0  # an empty row pays for its code alone
+
+
+@pytest.mark.parametrize("inference", ["amortised", "svi", "refined"])
+@pytest.mark.parametrize("latent", ["gaussian", "spike-slab"])
+def test_topics_are_learned(inference: str, latent: str) -> None:
+    X = documents(400)
+    dial = {"l0": 2} if latent == "spike-slab" else {}
+    model = NFA(
+        8, inference=inference, latent=latent, inner_steps=10, inner_learning_rate=0.1, hidden_layer_sizes=(32,),
+        n_layers=2, max_steps=400, batch_size=100, n_iter_no_change=None, random_state=0, device="cpu", **dial,
+    ).fit(X)  # fmt: skip
+    unigram = np.asarray(X.sum(axis=0)).ravel() / X.sum()
+    nothing_learned = np.exp(-(X @ np.log(unigram)).sum() / X.sum())
+    assert model.set_params(refine_steps=50).perplexity(documents(100, seed=1)) < 0.65 * nothing_learned
+
+
+def test_each_procedure_is_the_one_asked_for() -> None:
+    X = count_rows()
+    amortised, svi, refined = (NFA(**FAST, inference=how).fit(X).module_ for how in ("amortised", "svi", "refined"))
+    assert type(amortised.inference) is Amortised
+    assert (type(svi.inference), type(svi.encoder.body)) == (SVI, Blank)
+    assert type(refined.inference) is Refined
+    assert all((p == 0).all() for p in svi.latent.parameters())
+    assert type(NFA(**FAST).fit(X).module_.inference) is Refined
+
+
+def test_codes_without_an_encoder_come_from_the_rows_own_ascent() -> None:
+    X = documents()
+    model = NFA(**FAST | {"max_steps": 200, "inner_steps": 20}, inference="svi").fit(X)
+    assert model.refine_steps_ == 20
+    codes = model.transform(X)
+    assert np.ptp(codes, axis=0).min() > 0.01
+    assert model.codes(X).gap.mean() > 0
+
+
+@pytest.mark.parametrize(("epochs", "steps"), [((0, 2), (0, 6)), ((2, None), (6, None)), ((1, 3), (3, 9))])
+def test_epochs_of_optimised_parameters_are_counted_in_steps(epochs: Any, steps: Any) -> None:
+    procedure = NFA(**FAST, refined_epochs=epochs).fit(count_rows()).module_.inference  # 50 rows by 20: 3 steps
+    assert (procedure.begin, procedure.end) == steps
+
+
+def test_early_and_late_refinement_are_different_fits() -> None:
+    X = count_rows()
+    fits = [NFA(**FAST, refined_epochs=epochs).fit(X) for epochs in ((0, 5), (5, None), None)]
+    assert not any(same_weights(a, b) for i, a in enumerate(fits) for b in fits[:i])
+
+
+def test_history_shows_both_bounds() -> None:
+    X = documents()
+    record = NFA(**FAST | {"max_steps": 100, "inner_steps": 30}).fit(X).history_[-1]["evaluation"]
+    assert record["refined_bound"] > record["bound"]
+    assert "refined_bound" not in NFA(**FAST, inference="amortised").fit(X).history_[-1]["evaluation"]
+
+
+@pytest.mark.parametrize(
+    ("how", "weights"), [("linear", [0.01, 0.505, 1.0, 1.0]), ("exponential", [0.01, 0.1, 1.0, 1.0])]
+)
+def test_the_divergence_comes_in_as_asked(how: str, weights: list[float]) -> None:
+    module = NFA(**FAST, kl_annealing=how, kl_annealing_steps=10).fit(count_rows()).module_
+    found = [module.knobs(torch.tensor(step)).values["kl_weight"].item() for step in (0, 5, 10, 50)]
+    assert found == pytest.approx(weights)
+
+
+@pytest.mark.parametrize("n_layers", [1, 2, 3])
+def test_layers_count_the_output(n_layers: int) -> None:
+    module = NFA(**FAST, n_layers=n_layers).fit(count_rows()).module_
+    assert module.decoder.hidden_layer_sizes == [8] * (n_layers - 1)
+
+
+def test_dropout_is_for_training_alone() -> None:
+    X = count_rows()
+    model = NFA(**FAST, dropout=0.5).fit(X)
+    np.testing.assert_array_equal(model.transform(X), model.transform(X))
+    assert not same_weights(model, NFA(**FAST).fit(X))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_layers": 1}, {"inference": "amortised"}, {"inner_steps": 5}, {"inner_learning_rate": 0.1},
+        {"inner_beta1": 0.1}, {"inner_keep": "best", "inner_learning_rate": 1.0}, {"phase_order": "encoder-first"},
+        {"encoder_by": "kl"}, {"features": "norm"}, {"features": "counts"}, {"idf": "smooth"}, {"activation": "tanh"},
+        {"weight_decay": 0.1}, {"kl_weight": 0.2}, {"kl_annealing": "linear"}, {"latent": "spike-slab"},
+        {"likelihood": "poisson"}, {"likelihood": "negative-binomial"}, {"recipe": "krishnan2018"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_the_argument_changes_the_fit(change: dict[str, Any]) -> None:
+    X = count_rows()
+    plain = NFA(**FAST)
+    if "inner_keep" in change:
+        plain.set_params(inner_learning_rate=1.0)
+    assert not same_weights(plain.fit(X), NFA(**FAST | change).fit(X))
+
+
+# -------------------------------------------------------------------------------------------------- rows as they come
+
+
+@pytest.mark.parametrize("latent", ["gaussian", "spike-slab"])
+def test_sparse_rows_are_the_same_rows(latent: str) -> None:
+    X = count_rows()
+    from_dense, from_sparse = (NFA(**FAST, latent=latent).fit(rows) for rows in (X, sp.csr_array(X)))
+    np.testing.assert_allclose(dense(from_dense.transform(X)), dense(from_sparse.transform(X)), rtol=1e-3, atol=1e-4)
+
+
+def test_unsorted_duplicate_and_wide_indices_are_the_same_rows() -> None:
+    X = sp.csr_array(count_rows())
+    rng = np.random.default_rng(0)
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    order = np.lexsort((rng.random(X.nnz), rows))
+    halves = [0.5 * X.data[order]] * 2  # every entry twice, each half of it
+    shuffled = sp.csr_array(
+        (np.stack(halves, 1).ravel(), np.repeat(X.indices[order], 2).astype(np.int64), 2 * X.indptr.astype(np.int64)),
+        shape=X.shape,
+    )
+    kept = shuffled.copy()
+    assert same_weights(NFA(**FAST).fit(X), NFA(**FAST).fit(shuffled))
+    np.testing.assert_array_equal(kept.indices, shuffled.indices)  # the caller's matrix is left alone
+
+
+def test_a_word_that_training_has_not_seen() -> None:
+    X = documents()
+    X = sp.csr_array(X.toarray() * (np.arange(40) != 7))
+    model = NFA(**FAST).fit(X)
+    new = X[:5].toarray()
+    new[:, 7] = 3
+    assert np.isfinite(model.transform(new)).all()
+    assert np.isfinite(model.perplexity(new))
+
+
+@pytest.mark.parametrize(
+    ("X", "told"),
+    [
+        (-count_rows(), "negative values"),
+        (count_rows() + 0.5, "fractional values"),
+        (np.array([["a", "b"], ["c", "d"]]), "numbers"),
+    ],
+    ids=["negative", "fractional", "strings"],
+)
+def test_rows_that_are_no_counts_are_refused(X: Any, told: str) -> None:
+    with pytest.raises(FewhotError, match=told) as error:
+        NFA(**FAST).fit(X)
+    assert_one_sentence(error.value)
+
+
+def test_a_transposed_matrix_is_told_from_one_of_other_columns() -> None:
+    X = documents()
+    model = NFA(**FAST).fit(X)
+    with pytest.raises(FewhotError, match=r"transposed; give X\.T") as error:
+        model.transform(X.T)
+    assert_one_sentence(error.value)
+    with pytest.raises(FewhotError, match="pass the columns it was fitted on"):
+        model.transform(X[:, :30])
+
+
+def test_rows_without_any_count_have_a_code_of_no_information() -> None:
+    X = documents()
+    model = NFA(**FAST).fit(X)
+    empty = sp.csr_array((3, X.shape[1]), dtype=np.float32)
+    assert np.isfinite(model.set_params(refine_steps=200).transform(empty)).all()
+    assert model.score_samples(empty) == pytest.approx(0, abs=0.05)  # the prior is the best posterior
+    with pytest.raises(FewhotError, match="perplexity"):
+        model.perplexity(empty)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"n_layers": v} for v in (0, 9, 1.5)), *({"inference": v} for v in ("vb", None)),
+        *({"inner_steps": v} for v in (0, 2.5)), {"inner_learning_rate": 0}, {"inner_beta1": 1}, {"inner_keep": "all"},
+        {"phase_order": "any"}, {"encoder_by": "x"}, *({"refined_epochs": v} for v in (5, (1,), (3, 3), (-1, 2), "ab")),
+        {"features": "bm25"}, {"idf": "max"}, {"activation": "step"}, {"dropout": 1.0}, {"weight_decay": -1},
+        {"kl_weight": -1}, {"kl_annealing": "cosine"}, {"kl_annealing_steps": 0}, {"latent": "dirichlet"},
+        {"l0": 2}, {"density": 0.5}, {"max_share": 0.5}, {"sparse_output": "no"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_bad_arguments_are_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(FewhotError) as error:
+        NFA(**FAST | change).fit(count_rows())
+    assert_one_sentence(error.value)
+
+
+# ----------------------------------------------------------------------------------------------------- nothing dense
+
+
+class Largest(TorchDispatchMode):
+    """Keeps the size of the largest tensor that any operation returns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        sizes = [leaf.numel() for leaf in tree_leaves(out) if isinstance(leaf, torch.Tensor)]
+        self.elements = max([self.elements, *sizes])
+        return out
+
+
+@pytest.mark.parametrize("latent", ["gaussian", "spike-slab"])
+def test_sparse_rows_never_become_a_dense_table(latent: str) -> None:
+    n_rows, n_columns = 30_000, 4000
+    rng = np.random.default_rng(0)
+    X = sp.random_array((n_rows, n_columns), density=0.002, format="csr", rng=rng, dtype=np.float32)
+    X.data[:] = rng.integers(1, 5, X.nnz)
+    most = n_rows * n_columns // 10
+    model = NFA(**SMALL | {"max_steps": 3, "inner_steps": 2, "batch_size": 200, "n_iter_no_change": 5}, latent=latent)
+    tracemalloc.start()
+    with Largest() as largest:
+        model.fit(X)
+        assert model.transform(X).shape == (n_rows, 6)
+        assert np.isfinite(model.set_params(refine_steps=2).perplexity(X[:200]))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert 0 < largest.elements < most
+    assert peak < 4 * most  # bytes, were it an array of single precision
