@@ -62,7 +62,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    topics_ : ndarray of shape (n_components, n_features_in_)
+    topics_ : ndarray of shape (n_components, n_words)
         The probability of each word in each topic.
     doc_topic_prior_ : float
         The :math:`\alpha` that was used.
@@ -70,7 +70,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         The seed that was used.
     n_features_in_ : int
         Number of words.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_words,)
         The words, when X was a frame.
 
     References
