@@ -125,7 +125,8 @@ def documents() -> np.ndarray:
 @pytest.fixture(scope="module")
 def fitted(documents: np.ndarray) -> LDA:
     words = [f"w{column}" for column in range(8)]
-    return LDA(2, topic_word_prior=0.1, batch_size=20, random_state=0).fit(pd.DataFrame(documents, columns=words))
+    model = LDA(2, topic_word_prior=0.1, learning_method="online", batch_size=20, random_state=0)
+    return model.fit(pd.DataFrame(documents, columns=words))
 
 
 def test_planted_topics_are_found(fitted: LDA, documents: np.ndarray) -> None:
@@ -145,7 +146,7 @@ def test_planted_topics_are_found(fitted: LDA, documents: np.ndarray) -> None:
 
 def test_perplexity_is_of_the_bounds(documents: np.ndarray) -> None:
     X = sp.csr_array(np.vstack([documents, np.zeros((3, 8), int)]))
-    model = LDA(2, learning_method="batch", random_state=0).fit(X)
+    model = LDA(2, random_state=0).fit(X)
     bounds, lengths = model.score_samples(X), documents.sum(axis=1)
     some = lengths > 0
     assert bounds[80:].tolist() == [0.0, 0.0, 0.0]

@@ -49,13 +49,14 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         The Dirichlet parameter :math:`\alpha` of each topic in a document; None is 1 / K.
     topic_word_prior : float, default=0.5
         The Dirichlet parameter of each word in a topic.
-    learning_method : {"online", "batch"}, default="online"
-        Steps on some documents at a time, in an order drawn once, or on all.
+    learning_method : {"batch", "online"}, default="batch"
+        Steps on all documents, or on some at a time in an order drawn once, which suits corpora too large for many
+        passes.
     max_iter : int, default=20
         Passes over the documents.
     batch_size : int, default=256
         Documents a step of "online".
-    learning_offset, learning_decay : float, default=50.0 and 0.7
+    learning_offset, learning_decay : float, default=10.0 and 0.7
         Step t of "online" has the size :math:`(t + \text{offset})^{-\text{decay}}`.
     random_state : int, numpy generator or None, default=None
         Seed of the start and of the order of documents.
@@ -98,10 +99,10 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         *,
         doc_topic_prior: float | None = None,
         topic_word_prior: float = 0.5,
-        learning_method: str = "online",
+        learning_method: str = "batch",
         max_iter: int = 20,
         batch_size: int = 256,
-        learning_offset: float = 50.0,
+        learning_offset: float = 10.0,
         learning_decay: float = 0.7,
         random_state: Any = None,
     ) -> None:
@@ -182,7 +183,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return top_words(self, n, vocabulary=vocabulary)
 
     def _model(self) -> LatentDirichletAllocation:
-        one_of("learning_method", self.learning_method, ("online", "batch"))
+        one_of("learning_method", self.learning_method, ("batch", "online"))
         alpha = self.doc_topic_prior
         return LatentDirichletAllocation(
             whole_number("n_components", self.n_components),
