@@ -25,7 +25,8 @@ def topic_coherence(topics: Any, X: Any, measure: str = "npmi", *, vocabulary: S
     :math:`D_{ij}` the same as numbers of documents:
 
     - ``"npmi"``: mean over pairs of :math:`\mathrm{npmi}_{ij} = \log\frac{p_{ij} + \epsilon}{p_i p_j} \big/
-      -\log(p_{ij} + \epsilon)`, from -1 (never together) over 0 (by chance) to 1 (only together);
+      -\log(p_{ij} + \epsilon)`: 1 for words that only come together, 0 by chance, below it for words that never meet
+      (-1 without :math:`\epsilon = 10^{-12}`, which is mild on rare words);
     - ``"umass"``: mean over pairs of :math:`\log\frac{D_{ij} + 1}{D_i}`, word i ranked before word j;
     - ``"cv"``: mean over words of the cosine of :math:`\mathrm{npmi}_{i\cdot}` with :math:`\sum_j
       \mathrm{npmi}_{j\cdot}`, over the topic's words.
