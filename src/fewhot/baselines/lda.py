@@ -23,7 +23,7 @@ from fewhot.metrics import TopWords, perplexity, top_words
 from fewhot.metrics.matrices import as_counts
 
 _DOCUMENTS_AT_ONCE = 512
-_MOST_STEPS = 5000
+_MOST_STEPS = 20_000
 _TOLERANCE = 1e-4
 """Inference stops when no topic of a document gains or loses more words than this in a step."""
 
