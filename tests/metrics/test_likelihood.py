@@ -11,7 +11,7 @@ import torch
 import fewhot as fh
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.records import Batch, Dense, Knobs
-from fewhot.metrics import exact_bound, information, iwae, perplexity, relaxation_gap
+from fewhot.metrics import exact_bound, information, iwae, perplexities, perplexity, relaxation_gap
 from tests.metrics.conftest import PlantedRows
 
 
@@ -74,9 +74,34 @@ def test_the_two_perplexities_weigh_documents_differently() -> None:
     assert perplexity(bounds, lengths, "corpus") == pytest.approx(math.exp(310 / 105))
 
 
-def test_empty_documents_have_no_perplexity() -> None:
-    with pytest.raises(InvalidInputError, match="1 documents have no words"):
-        perplexity([-1.0, -2.0], [0, 3])
+def test_empty_documents_are_left_out_and_counted() -> None:
+    found = perplexities([-10.0, -0.7, -300.0], [5, 0, 100])
+    assert (found.n_documents, found.empty) == (2, 1)
+    assert found.document == perplexity([-10.0, -300.0], [5, 100]) == perplexity([-10.0, -0.7, -300.0], [5, 0, 100])
+    assert found.corpus == perplexity([-10.0, -300.0], [5, 100], "corpus")
+
+
+def test_the_error_of_perplexity_is_that_of_repeated_draws() -> None:
+    rng = np.random.default_rng(0)
+    rates = rng.normal(2.0, 0.3, size=(2000, 50))
+    stated = perplexities(-rates[0], np.ones(50)).document_se
+    assert np.exp(rates.mean(axis=1)).std() == pytest.approx(stated, rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "lengths", "sentence"),
+    [
+        ([-1.0, -2.0], [0, 0], "None of the 2 documents has words"),
+        ([-1.0], [-1], "whole numbers of words"),
+        ([-1.0], [0.5], "whole numbers of words"),
+        ([np.nan], [1], "must be finite"),
+        ([-1.0], [1, 2], "give one of each a document"),
+        ([], [], "None of the 0 documents"),
+    ],
+)
+def test_bad_bounds_and_lengths_get_one_sentence(bounds: list[float], lengths: list[float], sentence: str) -> None:
+    with pytest.raises(InvalidInputError, match=sentence):
+        perplexities(bounds, lengths)
 
 
 def test_an_unknown_average_is_refused() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 
 import fewhot as fh
 from fewhot.core.errors import InvalidParameterError
+from fewhot.core.seeding import stream
 from fewhot.metrics import jacobian_spectrum
 
 
@@ -50,3 +53,34 @@ def test_another_likelihood_is_refused(vae: fh.VAE) -> None:
 def test_a_function_needs_a_code() -> None:
     with pytest.raises(InvalidParameterError, match="at is None"):
         jacobian_spectrum(lambda z: z)
+
+
+def test_the_mean_over_the_prior_is_of_jacobians(counter: fh.VAE) -> None:
+    found = jacobian_spectrum(counter, n_draws=40, random_state=3)
+    module = counter.module_
+    codes = module.prior.sample(40, module.posterior_of, stream(3, "spectrum"))
+    slow = [
+        torch.autograd.functional.jacobian(lambda z: module.decoder.generate(z[None]).log_probs[0], z) for z in codes
+    ]
+    expected = np.linalg.svd(torch.stack(slow).double().mean(0).numpy(), compute_uv=False)
+    assert found.values == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_large_vocabulary_needs_no_matrix_of_words_by_words() -> None:
+    layer = torch.nn.Linear(20, 50_000)  # by words it would be 10 GB
+    found = jacobian_spectrum(lambda z: layer(z).log_softmax(-1), at=np.zeros(20))
+    assert found.values.shape == (20,)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [({"at": [0.0], "n_draws": 2}, "has no prior"), ({"n_draws": 2}, "has no prior")],
+)
+def test_a_function_has_no_prior_to_draw_from(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidParameterError, match=sentence):
+        jacobian_spectrum(lambda z: z, **given)
+
+
+def test_a_code_and_draws_are_not_both_taken(counter: fh.VAE) -> None:
+    with pytest.raises(InvalidParameterError, match="Both at and n_draws"):
+        jacobian_spectrum(counter, np.zeros(3), n_draws=2)

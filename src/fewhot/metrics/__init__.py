@@ -10,9 +10,18 @@ from fewhot.metrics.disentanglement import InfoMEC, InformationGap, infomec, mig
 from fewhot.metrics.estimates import Estimate, estimate
 from fewhot.metrics.interpolation import Interpolation, Switch, interpolate
 from fewhot.metrics.labels import macro_f1, micro_f1
-from fewhot.metrics.likelihood import exact_bound, information, iwae, perplexity, relaxation_gap
+from fewhot.metrics.likelihood import (
+    Perplexity,
+    exact_bound,
+    information,
+    iwae,
+    perplexities,
+    perplexity,
+    relaxation_gap,
+)
 from fewhot.metrics.probing import ProbeResult, linear_probe, probe_codes, stratified_rows
 from fewhot.metrics.ranking import ndcg_at, recall_at
+from fewhot.metrics.rare_words import code_divergence, rare_word_correlation, rare_words
 from fewhot.metrics.recovery import Recovery, recovery, unit_directions
 from fewhot.metrics.sources import SourceCorrelation, source_correlation
 from fewhot.metrics.sparsity import ActiveUnits, active_units, average_hoyer, hoyer, support_overlap
@@ -20,8 +29,10 @@ from fewhot.metrics.spectrum import Spectrum, jacobian_spectrum
 from fewhot.metrics.stability import Matching, unit_matching
 from fewhot.metrics.summarise import summarise
 from fewhot.metrics.summary import Number, Summary
+from fewhot.metrics.topics import inverted_rbo, topic_coherence, topic_diversity
 from fewhot.metrics.traversal import Traversal, traverse
 from fewhot.metrics.verdicts import RULES, Rule
+from fewhot.metrics.words import TopWords, top_words
 
 __all__ = [
     "DCI",
@@ -37,6 +48,7 @@ __all__ = [
     "Interpolation",
     "Matching",
     "Number",
+    "Perplexity",
     "ProbeResult",
     "Recovery",
     "Rule",
@@ -44,6 +56,7 @@ __all__ = [
     "Spectrum",
     "Summary",
     "Switch",
+    "TopWords",
     "Traversal",
     "active_units",
     "activity",
@@ -52,6 +65,7 @@ __all__ = [
     "average_hoyer",
     "calibration",
     "class_activation",
+    "code_divergence",
     "code_matrix",
     "dci",
     "estimate",
@@ -61,6 +75,7 @@ __all__ = [
     "infomec",
     "information",
     "interpolate",
+    "inverted_rbo",
     "iwae",
     "jacobian_spectrum",
     "linear_probe",
@@ -68,9 +83,12 @@ __all__ = [
     "micro_f1",
     "mig",
     "ndcg_at",
+    "perplexities",
     "perplexity",
     "planted_calibration",
     "probe_codes",
+    "rare_word_correlation",
+    "rare_words",
     "recall_at",
     "recovery",
     "relaxation_gap",
@@ -79,6 +97,9 @@ __all__ = [
     "stratified_rows",
     "summarise",
     "support_overlap",
+    "top_words",
+    "topic_coherence",
+    "topic_diversity",
     "traverse",
     "unit_directions",
     "unit_matching",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -88,18 +89,82 @@ def relaxation_gap(estimator: Any, X: Any, n_draws: int = RELAXATION_DRAWS) -> E
     return estimate(np.concatenate(rows))
 
 
-def perplexity(bounds: Any, lengths: Any, average: str = "document") -> float:
-    r"""Return perplexity from the bound on each document.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Perplexity:
+    """How many words a model wavers between, in both definitions; see `perplexities`.
 
-    .. math:: \exp\Big(-\frac{1}{D}\sum_d \frac{L_d}{N_d}\Big) \quad\text{or}\quad
+    Attributes
+    ----------
+    document
+        From the mean of each document's rate.
+    document_se
+        How far other documents might have moved it: one standard error, by the delta method.
+    corpus
+        From totals over totals.
+    n_documents
+        Documents with words, which it was taken over.
+    empty
+        Documents without words, which were left out.
+    """
+
+    document: float
+    document_se: float
+    corpus: float
+    n_documents: int
+    empty: int
+
+
+def perplexities(bounds: Any, lengths: Any) -> Perplexity:
+    r"""Return perplexity from the bound on each document, in both definitions.
+
+    .. math:: \exp\Big(-\frac{1}{D}\sum_d \frac{L_d}{N_d}\Big) \quad\text{and}\quad
         \exp\Big(-\frac{\sum_d L_d}{\sum_d N_d}\Big)
+
+    Documents without words have no rate: they are left out of both, and counted.
 
     Parameters
     ----------
     bounds
-        Bound :math:`L_d` on each document's log-probability in nats, the KL included, (D,).
+        Bound :math:`L_d` on each document's log-probability in nats, the KL included, (D,): what ``score_samples``
+        returns.
     lengths
-        Words :math:`N_d` of each document, (D,).
+        Words :math:`N_d` of each document, (D,): the sums of the rows of X.
+
+    Examples
+    --------
+    >>> found = perplexities([-2 * np.log(10), -np.log(1000), -0.1], [2, 1, 0])
+    >>> round(found.document, 6), round(found.corpus, 4), found.empty
+    (100.0, 46.4159, 1)
+    """
+    nats, words = np.asarray(bounds, dtype=np.float64), np.asarray(lengths, dtype=np.float64)
+    if nats.ndim != 1 or nats.shape != words.shape:
+        raise InvalidInputError(
+            f"bounds and lengths have shapes {nats.shape} and {words.shape}; give one of each a document."
+        )
+    if not np.isfinite(nats).all() or (words < 0).any() or (words != np.rint(words)).any():
+        raise InvalidInputError(
+            "bounds must be finite, and lengths whole numbers of words from 0 up; give raw counts and no others."
+        )
+    some = words > 0
+    if not some.any():
+        raise InvalidInputError(f"None of the {len(words)} documents has words, and perplexity is per word.")
+    rate = estimate(-nats[some] / words[some])
+    return Perplexity(
+        document=float(np.exp(rate.mean)),
+        document_se=float(np.exp(rate.mean) * rate.se),
+        corpus=float(np.exp(-nats[some].sum() / words.sum())),
+        n_documents=int(some.sum()),
+        empty=int((~some).sum()),
+    )
+
+
+def perplexity(bounds: Any, lengths: Any, average: str = "document") -> float:
+    """Return perplexity from the bound on each document, in one definition.
+
+    Parameters
+    ----------
+    bounds, lengths
+        As in `perplexities`, which returns both definitions and says how many documents had no words.
     average
         ``"document"``: the mean of each document's rate, as in Krishnan et al. (2018); ``"corpus"``: totals over
         totals. They differ by tens of points: say which.
@@ -112,17 +177,7 @@ def perplexity(bounds: Any, lengths: Any, average: str = "document") -> float:
     46.4159
     """
     one_of("average", average, ("document", "corpus"))
-    nats, words = np.asarray(bounds, dtype=np.float64), np.asarray(lengths, dtype=np.float64)
-    if nats.ndim != 1 or nats.shape != words.shape or not len(nats):
-        raise InvalidInputError(
-            f"bounds and lengths have shapes {nats.shape} and {words.shape}; give one of each a document."
-        )
-    if not (words > 0).all():
-        raise InvalidInputError(
-            f"{int((~(words > 0)).sum())} documents have no words, and perplexity is per word; leave them out."
-        )
-    rate = (nats / words).mean() if average == "document" else nats.sum() / words.sum()
-    return float(np.exp(-rate))
+    return getattr(perplexities(bounds, lengths), average)
 
 
 def _bank(estimator: Any, n_draws: int) -> list[Noise]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fewhot.core.errors import InvalidInputError
+from fewhot.metrics.libraries import library
 
 
 def as_matrix(values: Any, name: str) -> Any:
@@ -21,6 +22,22 @@ def as_matrix(values: Any, name: str) -> Any:
         matrix.sum_duplicates()  # of the copy
     if not np.isfinite(stored(matrix)).all():
         raise InvalidInputError(f"{name} contains NaN or infinity; give finite numbers.")
+    return matrix
+
+
+def as_counts(X: Any, name: str = "X", n_columns: int | None = None) -> Any:
+    """Return documents as a float64 CSR matrix of word counts, (documents, words), without stored zeros."""
+    matrix = library("scipy.sparse").csr_array(as_matrix(X, name))
+    matrix.eliminate_zeros()
+    values = matrix.data
+    if (values < 0).any() or (values != np.rint(values)).any():
+        given = f"negative values (minimum {values.min():g})" if (values < 0).any() else "fractional values"
+        raise InvalidInputError(f"{name} holds {given}; give counts of words, whole numbers from 0 up.")
+    if n_columns is not None and matrix.shape[1] != n_columns:
+        raise InvalidInputError(
+            f"{name} has {matrix.shape[1]} columns and the vocabulary {n_columns} words; give documents over the same "
+            f"words."
+        )
     return matrix
 
 

@@ -10,7 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fewhot.core.checks import whole_number
 from fewhot.core.errors import InvalidParameterError
+from fewhot.core.seeding import resolve_seed, stream
+from fewhot.metrics.proportions import log_proportions
 
 USED_VALUE = 1.0
 
@@ -31,10 +34,13 @@ class Spectrum:
     used: int
 
 
-def jacobian_spectrum(decoder: Any, at: Any = None) -> Spectrum:
-    r"""Return the singular values of the decoder's Jacobian at a code.
+def jacobian_spectrum(decoder: Any, at: Any = None, *, n_draws: int = 0, random_state: Any = 0) -> Spectrum:
+    r"""Return the singular values of the decoder's Jacobian at a code, or of its mean over codes of the prior.
 
-    .. math:: J = \frac{\partial \log \mathrm{softmax}(f(z))}{\partial z}\Big|_{z} \in \mathbb{R}^{V \times K}
+    .. math:: J(z) = \frac{\partial \log \mathrm{softmax}(f(z))}{\partial z} \in \mathbb{R}^{V \times K}, \qquad
+        \frac{1}{S}\sum_s J(z_s), \quad z_s \sim p(z)
+
+    Memory is in proportion to V K, however large the vocabulary.
 
     Parameters
     ----------
@@ -43,6 +49,10 @@ def jacobian_spectrum(decoder: Any, at: Any = None) -> Spectrum:
         torch tensors.
     at
         The code, (K,); the zero code when None, which a function does not know the length of.
+    n_draws
+        Draws S of the prior over which the Jacobian is averaged, instead of taking it at one code; 0 for none.
+    random_state
+        Seed of the draws.
 
     References
     ----------
@@ -56,16 +66,32 @@ def jacobian_spectrum(decoder: Any, at: Any = None) -> Spectrum:
     1
     """
     module: Any = getattr(decoder, "module_", None)
+    if module is None and n_draws:
+        raise InvalidParameterError("n_draws is above 0 and decoder is a function, which has no prior; give a code.")
+    if at is not None and n_draws:
+        raise InvalidParameterError("Both at and n_draws were given; give at most one.")
     if module is None and at is None:
         raise InvalidParameterError("at is None and decoder is a function; give the code to differentiate at.")
     if module is None:
         jacobian = _jacobian(decoder, torch.as_tensor(np.asarray(at), dtype=torch.float32))
     else:
-        code = np.zeros(module.latent.n_latent) if at is None else np.asarray(at)
-        z = torch.as_tensor(code, dtype=torch.float32, device=next(module.parameters()).device)
-        jacobian = _jacobian(_log_proportions(module), z)
+        codes = _codes(module, at, whole_number("n_draws", n_draws, least=0), random_state)
+        jacobian = torch.zeros((), dtype=torch.float64, device=codes.device)
+        for code in codes:  # one at a time: each is (V, K)
+            jacobian = jacobian + _jacobian(lambda z: log_proportions(module, z[None])[0], code) / len(codes)
     values = np.linalg.svd(jacobian.cpu().double().numpy(), compute_uv=False)
     return Spectrum(values=values, used=int((values > USED_VALUE).sum()))
+
+
+def _codes(module: Any, at: Any, n_draws: int, random_state: Any) -> Tensor:
+    """Return the codes to differentiate at, (n, K)."""
+    device = next(module.parameters()).device
+    if not n_draws:
+        code = np.zeros(module.latent.n_latent) if at is None else np.asarray(at)
+        return torch.as_tensor(code, dtype=torch.float32, device=device)[None]
+    with torch.no_grad():
+        generator = stream(resolve_seed(random_state), "spectrum", device=device)
+        return module.prior.sample(n_draws, module.posterior_of, generator)
 
 
 def _jacobian(function: Callable[[Tensor], Tensor], z: Tensor) -> Tensor:
@@ -77,16 +103,3 @@ def _jacobian(function: Callable[[Tensor], Tensor], z: Tensor) -> Tensor:
         (pulled,) = torch.autograd.grad(out, z, weights, create_graph=True)  # (K,)
         columns = [torch.autograd.grad(entry, weights, retain_graph=True)[0] for entry in pulled]
     return torch.stack(columns, dim=1)
-
-
-def _log_proportions(module: Any) -> Callable[[Tensor], Tensor]:
-    def log_proportions(z: Tensor) -> Tensor:
-        rows = module.decoder.generate(z[None])
-        if not hasattr(rows, "log_probs"):
-            raise InvalidParameterError(
-                f"The likelihood is {type(module.decoder.head).__name__}; this spectrum is of log proportions, so fit "
-                f"with likelihood='multinomial' or give a function."
-            )
-        return rows.log_probs[0]
-
-    return log_proportions

@@ -65,6 +65,11 @@ def theme(dark: bool) -> Theme:
     return DARK if dark else LIGHT
 
 
+def series(theme: Theme) -> list[str]:
+    """Return the colours of lines and groups, in the order in which they are taken."""
+    return [theme.blue, theme.orange, theme.green, theme.purple, theme.muted]
+
+
 def signed_colours() -> ListedColormap:
     """Return a map from blue over nothing to orange: zero is transparent, so it is right on any background."""
     t = np.linspace(-1, 1, 255)

@@ -13,7 +13,7 @@ from fewhot.core.checks import one_of
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.metrics.estimates import Estimate, estimate
 from fewhot.plots.canvas import PLAIN, SMALL, WIDTH, dress, label, sheet
-from fewhot.plots.palette import Theme, theme
+from fewhot.plots.palette import Theme, series, theme
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1.2)))
@@ -92,7 +92,7 @@ def sweep(
         dress(axes, colours, grid="y", xscale="log" if log else "linear")
         axes.set_xlabel(label(x), **PLAIN)
         axes.set_ylabel(label(name), **PLAIN)
-        draw_curves(axes, _curves(at, _numbers(table, name, missing=True), groups, error), _hues(colours), DASHES)
+        draw_curves(axes, _curves(at, _numbers(table, name, missing=True), groups, error), series(colours), DASHES)
     if groups is not None:
         _legend(figure, grid[0], by, colours)
     return figure
@@ -128,10 +128,6 @@ def _measured(values: list[float], error: str | None) -> Estimate:
     found = estimate(values)
     factor = {"se": 1.0, "std": np.sqrt(len(values)), None: np.nan}[error]
     return Estimate(mean=found.mean, se=float(found.se * factor), values=found.values)
-
-
-def _hues(colours: Theme) -> list[str]:
-    return [colours.blue, colours.orange, colours.green, colours.purple, colours.muted]
 
 
 def _legend(figure: Figure, axes: Axes, by: str | None, colours: Theme) -> None:
