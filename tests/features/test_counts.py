@@ -76,7 +76,8 @@ def test_the_same_entries_are_left_out_whether_rows_come_dense_or_sparse() -> No
 def test_keys_give_uniform_and_unrelated_numbers() -> None:
     keys = torch.randint(2**62, (400, 1), generator=torch.Generator().manual_seed(0))
     u = uniforms(keys, torch.arange(500)).numpy()
-    assert (u.min() >= 0) and (u.max() < 1)
+    assert u.min() >= 0
+    assert u.max() < 1
     counts = np.histogram(u, bins=20, range=(0, 1))[0]
     expected = u.size / 20
     assert ((counts - expected) ** 2 / expected).sum() < 45  # chi-square, 19 degrees of freedom, about 1 in 1,000
