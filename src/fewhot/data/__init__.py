@@ -32,6 +32,7 @@ from fewhot.data.rcv1 import read_rcv1, read_vowpal_wabbit
 from fewhot.data.recognise import as_dataset, as_matrix
 from fewhot.data.smiley import Smiley, smiley
 from fewhot.data.splits import SPLITS, hashed_positions, row_keys, split_rows
+from fewhot.data.stored import StoredDataset, StoredRows, open_rows, write_rows
 from fewhot.data.strong_generalisation import HeldOutUsers, StrongGeneralisation, strong_generalisation
 from fewhot.data.synthetic import Planted, planted
 from fewhot.data.uci_har import read_uci_har
@@ -50,6 +51,8 @@ __all__ = [
     "Planted",
     "RaggedDataset",
     "Smiley",
+    "StoredDataset",
+    "StoredRows",
     "StrongGeneralisation",
     "Table",
     "as_dataset",
@@ -65,6 +68,7 @@ __all__ = [
     "hashed_positions",
     "load_dataset",
     "open_data",
+    "open_rows",
     "planted",
     "read_celeba",
     "read_features",
@@ -85,4 +89,5 @@ __all__ = [
     "split_rows",
     "strong_generalisation",
     "write_matrix",
+    "write_rows",
 ]

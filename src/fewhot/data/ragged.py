@@ -30,10 +30,7 @@ class RaggedDataset(Dataset):
     @classmethod
     def of(cls, matrix: sp.spmatrix | sp.sparray) -> RaggedDataset:
         """Build from any scipy sparse matrix; duplicates are summed and the caller's matrix is left as it is."""
-        csr = sp.csr_array(matrix)
-        if not csr.has_canonical_format:
-            csr = csr.copy()
-            csr.sum_duplicates()
+        csr = canonical(matrix)
         spec = _spec_of_sparse(csr)
         with np.errstate(over="ignore"):  # `as_dataset` refuses what float32 cannot hold, in a sentence
             values = np.array(csr.data, dtype=np.float32)
@@ -64,8 +61,7 @@ class RaggedDataset(Dataset):
 
     def width(self, rows: np.ndarray) -> int:
         """Return the smallest power of two that holds the longest of these rows."""
-        longest = int(self.lengths[rows].max(initial=1))
-        return max(SMALLEST_WIDTH, 1 << (longest - 1).bit_length())
+        return padded_width(self.lengths[rows])
 
     def batch(self, index: Tensor, width: int = 0) -> Batch:
         """Return the rows at ``index``, padded to ``width`` with column 0 and value 0; 0 takes the width they need."""
@@ -81,6 +77,21 @@ class RaggedDataset(Dataset):
         values = torch.where(inside, self.values[entry], 0.0)
         columns = torch.where(inside, self.columns[entry].long(), 0)
         return Batch(Ragged(columns, values, self.spec.n_columns), index)
+
+
+def canonical(matrix: Any) -> Any:
+    """Return a sparse matrix as CSR with sorted columns and no entry twice; the caller's is left as it is."""
+    csr = sp.csr_array(matrix)
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr
+
+
+def padded_width(lengths: np.ndarray) -> int:
+    """Return the smallest power of two, and at least 8, that holds the longest row."""
+    longest = int(lengths.max(initial=1))
+    return max(SMALLEST_WIDTH, 1 << (longest - 1).bit_length())
 
 
 def _spec_of_sparse(csr: Any) -> DataSpec:

@@ -13,6 +13,7 @@ from fewhot.core.errors import InvalidInputError, InvalidTypeError
 from fewhot.data.dataset import Dataset
 from fewhot.data.dense import DenseDataset
 from fewhot.data.ragged import RaggedDataset
+from fewhot.data.stored import BackedRows, StoredDataset, StoredRows
 
 ACCEPTED = (
     "numpy arrays, scipy sparse matrices, pandas or polars frames, torch tensors, AnnData and memory-mapped arrays"
@@ -28,12 +29,16 @@ _TIMES = ("date", "time", "period", "duration")
 def as_matrix(X: Any, name: str = "X") -> Any:
     """Return what scikit-learn's validation understands: an array, a sparse matrix or a frame.
 
-    AnnData gives its ``.X``; torch tensors become arrays on the host; text, dates and frames without columns are
-    refused with a sentence that calls the data ``name``.
+    AnnData gives its ``.X``. Sparse rows on disk stay there: those of an AnnData that is backed, and those that
+    `open_rows` opened. Torch tensors become arrays on the host; text, dates and frames without columns are refused with
+    a sentence that calls the data ``name``.
     """
     library = type(X).__module__.partition(".")[0]
     if library == "anndata" and hasattr(X, "obs"):
-        return _in_memory(X.X)
+        backed = getattr(X, "isbacked", False) and getattr(X.X, "format", None) == "csr"
+        return BackedRows(X.X) if backed else _in_memory(X.X)
+    if isinstance(X, StoredRows):
+        return X
     if sp.issparse(X):  # before dictionaries, of which scipy's dok is one
         return X
     if isinstance(X, torch.Tensor) and X.layout != torch.strided:
@@ -57,7 +62,10 @@ def as_matrix(X: Any, name: str = "X") -> Any:
 
 def as_dataset(X: Any, name: str = "X") -> Dataset:
     """Return the data set of a validated array or sparse matrix."""
-    dataset = RaggedDataset.of(X) if sp.issparse(X) else DenseDataset.of(X)
+    if isinstance(X, StoredRows):
+        dataset: Dataset = StoredDataset.of(X, name)
+    else:
+        dataset = RaggedDataset.of(X) if sp.issparse(X) else DenseDataset.of(X)
     largest = max(dataset.spec.maximum, -dataset.spec.minimum)
     if largest > LARGEST:
         raise InvalidInputError(

@@ -13,7 +13,8 @@ from torch import nn
 
 from fewhot.core.errors import NotSavableError
 from fewhot.core.parts import encode
-from fewhot.data import Dataset, DenseDataset, RaggedDataset
+from fewhot.core.records import Ragged
+from fewhot.data import Dataset, DenseDataset, RaggedDataset, StoredDataset
 
 _PASSIVE = ("callbacks", "verbose", "device", "compile", "random_state")
 _SAMPLED_ROWS = 4096
@@ -53,7 +54,12 @@ def _plain(value: Any) -> Any:
 
 def _digest(data: Dataset) -> str:
     digest = hashlib.sha256(json.dumps(data.spec.to_dict()).encode())
-    if isinstance(data, RaggedDataset):
+    if isinstance(data, StoredDataset):
+        step = max(1, data.n_rows // _SAMPLED_ROWS)
+        x = data.batch(torch.arange(0, data.n_rows, step)).x
+        assert isinstance(x, Ragged)
+        arrays = [x.values, x.indices]
+    elif isinstance(data, RaggedDataset):
         arrays = [data.values, data.columns, data.offsets]
     else:
         assert isinstance(data, DenseDataset)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_n_features, validate_data
 
 from fewhot.core.errors import InvalidInputError, InvalidTypeError
 from fewhot.data import Dataset, as_dataset, as_matrix
 from fewhot.data.recognise import ACCEPTED
+from fewhot.data.stored import StoredRows
 
 _DTYPES = [
     np.float64,
@@ -47,6 +48,8 @@ def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str = "
     ``name`` is what the sentence calls the rows.
     """
     matrix = as_matrix(X, name)
+    if isinstance(matrix, StoredRows):
+        return _stored(estimator, matrix, fitting, name)
     try:
         checked = validate_data(
             estimator, matrix, reset=fitting, accept_sparse="csr", dtype=_DTYPES, accept_large_sparse=True
@@ -63,6 +66,17 @@ def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str = "
     if fitting and isinstance(checked, np.ndarray):
         _check_resolution(checked, name)
     return as_dataset(checked, name)
+
+
+def _stored(estimator: BaseEstimator, rows: StoredRows, fitting: bool, name: str) -> Dataset:
+    """Return rows that stay on disk, with scikit-learn's count of columns."""
+    if not all(rows.shape):
+        raise InvalidInputError(f"{name} has shape {rows.shape}; give at least one row and one column.")
+    try:
+        _check_n_features(estimator, rows, reset=fitting)
+    except ValueError as error:
+        raise InvalidInputError(_one_sentence(error, name)) from error
+    return as_dataset(rows, name)
 
 
 def _is_transposed(matrix: Any, n_columns: int | None) -> bool:

@@ -1,0 +1,252 @@
+"""Sparse rows that stay on disk: a folder of memory-mapped arrays, or an .h5ad file that was opened without loading."""
+
+from __future__ import annotations
+
+import json
+import mmap
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from fewhot.core.errors import DataError, InvalidInputError
+from fewhot.core.files import replacing_folder
+from fewhot.core.records import Batch, DataSpec, Ragged
+from fewhot.data.dataset import CHUNK_ELEMENTS, Dataset, with_rows
+from fewhot.data.ragged import canonical, padded_width
+
+FORMAT = 1
+ARRAYS = {"data": np.float32, "indices": np.int32, "indptr": np.int64}
+_FACTS = "rows.json"
+_ROWS_AT_ONCE = 4096
+
+
+class StoredRows(ABC):
+    """A sparse matrix that is read a few rows at a time."""
+
+    shape: tuple[int, int]
+    ndim = 2
+
+    @abstractmethod
+    def rows(self, index: np.ndarray) -> sp.csr_array:
+        """Return the rows at ``index``, in memory."""
+
+    @abstractmethod
+    def lengths(self, index: np.ndarray) -> np.ndarray:
+        """Return how many entries these rows store."""
+
+    def blocks(self) -> Iterator[sp.csr_array]:
+        """Go through all rows once, in order."""
+        for start in range(0, self.shape[0], _ROWS_AT_ONCE):
+            yield self.rows(np.arange(start, min(start + _ROWS_AT_ONCE, self.shape[0])))
+
+
+class MappedRows(StoredRows):
+    """The arrays of a folder that `write_rows` made, memory-mapped."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        try:
+            facts = json.loads((self.path / _FACTS).read_text(encoding="utf-8"))
+            arrays = {name: np.load(self.path / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
+        except (OSError, ValueError) as error:
+            raise DataError(
+                f"{self.path} is no folder of sparse rows; make one by fewhot.data.write_rows(path, X)."
+            ) from error
+        if facts.get("format") != FORMAT:
+            raise DataError(
+                f"{self.path} was written by another version (format {facts.get('format')}); write it anew."
+            )
+        self.data, self.indices, self.indptr = (arrays[name] for name in ARRAYS)
+        self.shape = (int(facts["shape"][0]), int(facts["shape"][1]))
+        whole = len(self.indptr) == self.shape[0] + 1 and self.indptr[-1] == len(self.data) == len(self.indices)
+        if not whole:
+            raise DataError(f"{self.path} is cut off: its arrays do not belong together; write it anew.")
+
+    def rows(self, index: np.ndarray) -> sp.csr_array:
+        """Return the rows at ``index``, in memory."""
+        starts, lengths = self.indptr[index], self.lengths(index)
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        take = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
+        found = sp.csr_array((self.data[take], self.indices[take], offsets), shape=(len(index), self.shape[1]))
+        for array in (self.data, self.indices, self.indptr):
+            _release(array)
+        return found
+
+    def lengths(self, index: np.ndarray) -> np.ndarray:
+        """Return how many entries these rows store."""
+        return np.asarray(self.indptr[index + 1] - self.indptr[index])
+
+
+def _release(array: np.ndarray) -> None:
+    """Let go of the pages that were read, which would count as memory of this process until others need it."""
+    mapped = getattr(array, "_mmap", None)
+    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
+
+
+class BackedRows(StoredRows):
+    """The sparse matrix of an AnnData that was opened with ``backed="r"``."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+        self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
+
+    def rows(self, index: np.ndarray) -> sp.csr_array:
+        """Return the rows at ``index``, in memory; the file is read in its own order."""
+        order = np.argsort(index, kind="stable")
+        found = sp.csr_array(self.matrix[index[order]])
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        return found[back]
+
+    def lengths(self, index: np.ndarray) -> np.ndarray:
+        """Return how many entries these rows store."""
+        return np.diff(self.rows(index).indptr)
+
+
+def open_rows(path: str | Path) -> MappedRows:
+    """Open a folder of sparse rows without loading it; every estimator reads it as it reads a sparse matrix."""
+    return MappedRows(path)
+
+
+def write_rows(path: str | Path, X: Any) -> None:
+    """Write a sparse matrix to a folder from which it can be read a few rows at a time.
+
+    Parameters
+    ----------
+    path
+        The folder, which must not exist.
+    X
+        A sparse matrix, or an iterable of sparse matrices with the same columns: blocks of rows, of which only one is
+        in memory at a time.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp()) / "rows"
+    >>> write_rows(folder, (sp.csr_array(np.eye(3)) for _ in range(2)))
+    >>> open_rows(folder).shape
+    (6, 3)
+    """
+    target = Path(path)
+    if target.exists():
+        raise DataError(f"{target} exists; give a new name, or delete it first.")
+    blocks: Iterable[Any] = [X] if sp.issparse(X) else X
+    with replacing_folder(target) as folder:
+        _write(folder, blocks)
+
+
+def _write(folder: Path, blocks: Iterable[Any]) -> None:
+    parts = {name: (folder / f"{name}.part").open("wb") for name in ("data", "indices")}
+    lengths: list[np.ndarray] = []
+    n_columns: int | None = None
+    try:
+        for block in blocks:
+            csr = canonical(block)
+            width = int(csr.shape[-1])
+            if n_columns not in (None, width):
+                raise InvalidInputError(
+                    f"Blocks of {n_columns} and of {width} columns were given; give all the same columns."
+                )
+            n_columns = width
+            parts["data"].write(np.ascontiguousarray(csr.data, dtype=ARRAYS["data"]).data)
+            parts["indices"].write(np.ascontiguousarray(csr.indices, dtype=ARRAYS["indices"]).data)
+            lengths.append(np.diff(csr.indptr))
+    finally:
+        for file in parts.values():
+            file.close()
+    if n_columns is None:
+        raise InvalidInputError("No block of rows was given; give at least one.")
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths), dtype=np.int64)])
+    np.save(folder / "indptr.npy", indptr.astype(ARRAYS["indptr"]))
+    for name in parts:
+        _as_npy(folder / f"{name}.part", folder / f"{name}.npy", np.dtype(ARRAYS[name]), int(indptr[-1]))
+    facts = {"format": FORMAT, "shape": [len(indptr) - 1, n_columns]}
+    (folder / _FACTS).write_text(json.dumps(facts) + "\n", encoding="utf-8")
+
+
+def _as_npy(raw: Path, path: Path, dtype: np.dtype, n: int) -> None:
+    """Turn a file of numbers into an .npy file, a piece at a time."""
+    out = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(n,))
+    with raw.open("rb") as file:
+        for start in range(0, n, CHUNK_ELEMENTS):
+            size = min(CHUNK_ELEMENTS, n - start)
+            out[start : start + size] = np.frombuffer(file.read(size * dtype.itemsize), dtype=dtype)
+    out.flush()
+    raw.unlink()
+
+
+class StoredDataset(Dataset):
+    """Rows that stay on disk; batches are read on the host, and padded as those of `RaggedDataset` are."""
+
+    def __init__(
+        self, source: StoredRows, spec: DataSpec, longest: int, rows: np.ndarray | None, device: torch.device
+    ) -> None:
+        self.source = source
+        self.spec = spec
+        self.longest = longest
+        self.chosen = rows
+        self.resident = False
+        self.device = device
+
+    @classmethod
+    def of(cls, source: StoredRows, name: str = "X") -> StoredDataset:
+        """Look through the rows once; missing and infinite values are refused."""
+        low, high, integral, longest, n_stored = np.inf, -np.inf, True, 1, 0
+        for block in source.blocks():
+            if not np.isfinite(block.data).all():
+                raise InvalidInputError(f"{name} has missing or infinite values; write it anew without them.")
+            low, high = min(low, block.data.min(initial=np.inf)), max(high, block.data.max(initial=-np.inf))
+            integral = integral and bool(np.all(block.data == np.floor(block.data)))
+            longest = max(longest, int(np.diff(block.indptr).max(initial=0)))
+            n_stored += block.nnz
+        n_rows, n_columns = source.shape
+        if n_stored < n_rows * n_columns:
+            low, high = min(low, 0.0), max(high, 0.0)
+        spec = DataSpec(
+            n_columns=n_columns,
+            n_rows=n_rows,
+            sparse=True,
+            minimum=float(low),
+            maximum=float(high),
+            integral=integral,
+            binary=integral and low >= 0 and high <= 1,
+        )
+        return cls(source, spec, longest, None, torch.device("cpu"))
+
+    def to(self, device: torch.device) -> StoredDataset:
+        """Return these rows, with batches on ``device``."""
+        return StoredDataset(self.source, self.spec, self.longest, self.chosen, device)
+
+    def subset(self, rows: np.ndarray) -> StoredDataset:
+        """Return the data set of some of the rows."""
+        spec = with_rows(self.spec, len(rows))
+        return StoredDataset(self.source, spec, self.longest, self._places(rows), self.device)
+
+    def width(self, rows: np.ndarray) -> int:
+        """Return the padded width that the longest of these rows needs."""
+        return padded_width(self.source.lengths(self._places(rows)))
+
+    def batch(self, index: Tensor, width: int = 0) -> Batch:
+        """Return the rows at ``index``, padded to ``width`` with column 0 and value 0; 0 takes the width they need."""
+        csr = self.source.rows(self._places(index.cpu().numpy()))
+        lengths = np.diff(csr.indptr)
+        shape = (len(index), width or padded_width(lengths))
+        inside = np.arange(shape[1]) < lengths[:, None]
+        columns, values = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.float32)
+        columns[inside], values[inside] = csr.indices, csr.data
+        indices, entries = (torch.from_numpy(array).to(self.device) for array in (columns, values))
+        return Batch(Ragged(indices, entries, self.spec.n_columns), index)
+
+    @property
+    def _chunk(self) -> int:
+        return max(1, min(_ROWS_AT_ONCE, CHUNK_ELEMENTS // self.longest))
+
+    def _places(self, rows: np.ndarray) -> np.ndarray:
+        return rows if self.chosen is None else self.chosen[rows]
