@@ -34,8 +34,8 @@ _HOMES = {
     "RunFolder": "fewhot.training",
 }
 _SUBPACKAGES = (
-    *("bench", "codes", "data", "distributions", "estimators", "likelihoods", "metrics", "models", "plots", "report"),
-    *("reproduction", "training"),
+    *("baselines", "bench", "codes", "data", "distributions", "estimators", "likelihoods", "metrics", "models"),
+    *("plots", "report", "reproduction", "training"),
 )
 
 __all__ = [

@@ -12,7 +12,8 @@ from fewhot.metrics.interpolation import Interpolation, Switch, interpolate
 from fewhot.metrics.labels import macro_f1, micro_f1
 from fewhot.metrics.likelihood import exact_bound, information, iwae, perplexity, relaxation_gap
 from fewhot.metrics.probing import ProbeResult, linear_probe, probe_codes, stratified_rows
-from fewhot.metrics.ranking import ndcg_at, recall_at
+from fewhot.metrics.ranking import ndcg_at, ndcg_of, recall_at, recall_of, top_items
+from fewhot.metrics.recommendation import RankingScores, evaluate_recommender
 from fewhot.metrics.recovery import Recovery, recovery, unit_directions
 from fewhot.metrics.sources import SourceCorrelation, source_correlation
 from fewhot.metrics.sparsity import ActiveUnits, active_units, average_hoyer, hoyer, support_overlap
@@ -38,6 +39,7 @@ __all__ = [
     "Matching",
     "Number",
     "ProbeResult",
+    "RankingScores",
     "Recovery",
     "Rule",
     "SourceCorrelation",
@@ -55,6 +57,7 @@ __all__ = [
     "code_matrix",
     "dci",
     "estimate",
+    "evaluate_recommender",
     "exact_bound",
     "gamma_class",
     "hoyer",
@@ -68,10 +71,12 @@ __all__ = [
     "micro_f1",
     "mig",
     "ndcg_at",
+    "ndcg_of",
     "perplexity",
     "planted_calibration",
     "probe_codes",
     "recall_at",
+    "recall_of",
     "recovery",
     "relaxation_gap",
     "self_calibration",
@@ -79,6 +84,7 @@ __all__ = [
     "stratified_rows",
     "summarise",
     "support_overlap",
+    "top_items",
     "traverse",
     "unit_directions",
     "unit_matching",
