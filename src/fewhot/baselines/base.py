@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from fewhot.estimators.recommending import RecommenderMixin
 from fewhot.estimators.validation import Histories, interactions_of
@@ -31,6 +33,13 @@ class Recommender(RecommenderMixin, BaseEstimator):
         self._check_parameters()
         self._fit(interactions_of(self, X, fitting=True, dtype=self._dtype()))
         return self
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted recommender to a folder that `fewhot.load` reads: safetensors and JSON, never pickle."""
+        from fewhot.baselines.storage import save
+
+        check_is_fitted(self)
+        save(self, path)
 
     def _fit(self, rows: Histories) -> None:
         raise TypeError(f"{type(self).__name__} does not say how it is fitted; define _fit(rows).")

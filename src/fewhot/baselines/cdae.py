@@ -14,6 +14,7 @@ from fewhot.baselines.base import Recommender
 from fewhot.core.checks import one_of, real_number, whole_number
 from fewhot.core.devices import resolve_device
 from fewhot.core.errors import DivergedError
+from fewhot.core.registry import BASELINES
 from fewhot.core.seeding import derive_seed, resolve_seed, stream
 from fewhot.estimators.recommending import SimilarItemsMixin, cosine
 from fewhot.estimators.validation import Histories
@@ -22,6 +23,7 @@ _ACTIVATIONS = {"tanh": torch.tanh, "sigmoid": torch.sigmoid, "relu": torch.relu
 _FOLD_IN_STEPS, _FOLD_IN_RATE = 100, 0.05
 
 
+@BASELINES.register("CDAE")
 class CDAE(SimilarItemsMixin, Recommender):
     r"""Rebuild a user's history from a part of it, with one hidden layer and a vector of the user's own.
 

@@ -11,6 +11,7 @@ from fewhot.baselines.base import Recommender
 from fewhot.baselines.gram import gram
 from fewhot.core.checks import one_of, real_number
 from fewhot.core.errors import InvalidParameterError
+from fewhot.core.registry import BASELINES
 from fewhot.estimators.recommending import SimilarItemsMixin
 from fewhot.estimators.validation import Histories
 
@@ -18,6 +19,7 @@ _DTYPES = {"float32": np.float32, "float64": np.float64}
 _BLOCK = 1024
 
 
+@BASELINES.register("EASE")
 class EASE(SimilarItemsMixin, Recommender):
     r"""Predict each item from all others by ridge regression, in closed form.
 

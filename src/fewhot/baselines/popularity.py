@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from fewhot.baselines.base import Recommender
+from fewhot.core.registry import BASELINES
 from fewhot.estimators.validation import Histories
 
 
+@BASELINES.register("Popularity")
 class Popularity(Recommender):
     r"""Recommend to everyone what most users have: the least a recommender must beat.
 

@@ -12,12 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 from fewhot.baselines.base import Recommender
 from fewhot.baselines.gram import gram
 from fewhot.core.checks import real_number, whole_number
+from fewhot.core.registry import BASELINES
 from fewhot.estimators.recommending import SimilarItemsMixin
 from fewhot.estimators.validation import Histories
 
 _BLOCK = 64  # coordinates a matrix product is shared by
 
 
+@BASELINES.register("SLIM")
 class SLIM(SimilarItemsMixin, Recommender):
     r"""Predict each item from a few others with weights that are never negative.
 

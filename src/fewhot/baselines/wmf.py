@@ -10,6 +10,7 @@ from scipy.linalg import get_lapack_funcs
 
 from fewhot.baselines.base import Recommender
 from fewhot.core.checks import real_number, whole_number
+from fewhot.core.registry import BASELINES
 from fewhot.core.seeding import derive_seed, resolve_seed
 from fewhot.estimators.recommending import SimilarItemsMixin, cosine
 from fewhot.estimators.validation import Histories
@@ -17,6 +18,7 @@ from fewhot.estimators.validation import Histories
 _START = 0.01  # scale of the first factors
 
 
+@BASELINES.register("WMF")
 class WMF(SimilarItemsMixin, Recommender):
     r"""Factorise histories, trusting what a user has more than what is missing.
 
