@@ -127,7 +127,7 @@ class CDAE(SimilarItemsMixin, Recommender):
     @torch.enable_grad()
     def _fit(self, rows: Histories) -> None:
         device, seed = resolve_device(self.device), resolve_seed(self.random_state)
-        weights = _Weights.draw(rows.shape[1], self.n_components, stream(seed, "initialisation")).to(device)
+        weights = _Weights.draw(self._first_bias(rows), self.n_components, stream(seed, "initialisation")).to(device)
         vectors = torch.zeros(rows.shape[0], self.n_components, device=device)
         trained = [value.requires_grad_() for value in (*weights, vectors)]
         optimiser = torch.optim.Adam(trained, lr=self.learning_rate)
@@ -165,6 +165,12 @@ class CDAE(SimilarItemsMixin, Recommender):
         if self.new_users == "fit":
             v = self._fold_in(weights, x, v)
         return self._decode(weights, x, v).cpu().numpy()
+
+    def _first_bias(self, rows: Histories) -> Tensor:
+        """Return the scores that are best for everyone alike, from which training begins."""
+        share = torch.from_numpy(np.bincount(rows.indices, minlength=rows.shape[1]) + 0.5) / (rows.shape[0] + 1)
+        odds = self.positive_weight * share / (1 - share)
+        return (odds.log() if self.loss == "logistic" else odds / (1 + odds)).float()
 
     def _similarity(self, items: np.ndarray) -> np.ndarray:
         return cosine(self.item_vectors_, items)
@@ -214,11 +220,12 @@ class _Weights(NamedTuple):
     bias: Tensor  # b', (items,)
 
     @classmethod
-    def draw(cls, n_items: int, n_components: int, generator: torch.Generator) -> Self:
-        """Return small random matrices, uniform as Glorot and Bengio (2010) have them, and biases of zero."""
-        bound = math.sqrt(6 / (n_items + n_components))
-        one, other = (torch.empty(n_items, n_components).uniform_(-bound, bound, generator=generator) for _ in "WW")
-        return cls(one, torch.zeros(n_components), other, torch.zeros(n_items))
+    def draw(cls, bias: Tensor, n_components: int, generator: torch.Generator) -> Self:
+        """Return small random matrices, uniform as Glorot and Bengio (2010) have them, beside a first bias b'."""
+        shape = len(bias), n_components
+        bound = math.sqrt(6 / sum(shape))
+        encoder, decoder = (torch.empty(shape).uniform_(-bound, bound, generator=generator) for _ in range(2))
+        return cls(encoder, torch.zeros(n_components), decoder, bias)
 
     def to(self, device: torch.device) -> Self:
         return type(self)(*(value.to(device) for value in self))

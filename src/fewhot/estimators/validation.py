@@ -73,7 +73,9 @@ def interactions_of(estimator: BaseEstimator, X: Any, *, fitting: bool, dtype: t
     rows.sum_duplicates()
     low, high = (rows.data.min(), rows.data.max()) if rows.nnz else (0, 0)
     if low < 0:
-        raise InvalidInputError(f"X holds negative values such as {low:g}; give 0 where a user has no item, or more.")
+        raise InvalidInputError(
+            f"Negative values in data: X holds {low:g}; give 0 where a user has no item, and more where one is."
+        )
     if high > LARGEST:
         raise InvalidInputError(f"X holds values as large as {high:.3g}; rescale them first.")
     rows = rows.astype(dtype)
