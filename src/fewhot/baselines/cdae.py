@@ -47,16 +47,16 @@ class CDAE(SimilarItemsMixin, Recommender):
         Probability that an item is hidden from the network in a step.
     positive_weight : float, default=1.0
         The weight c of what users have.
-    regularisation : float, default=10.0
+    regularisation : float, default=100.0
         The weight λ of squared weights and user vectors.
     new_users : {"zero", "fit"}, default="zero"
         What stands for the vector of users in `score_items` and `recommend`: 0, or the one that rebuilds their
         history best with all else fixed.
-    learning_rate : float, default=0.001
+    learning_rate : float, default=0.003
         Step length of Adam.
     batch_size : int, default=256
         Users a step.
-    max_epochs : int, default=100
+    max_epochs : int, default=40
         How often training goes through the users.
     device : str, default="auto"
         Where to train and to score: "auto", "cpu", "cuda".
@@ -77,7 +77,7 @@ class CDAE(SimilarItemsMixin, Recommender):
     References
     ----------
     Wu, Y., DuBois, C., Zheng, A. X. and Ester, M. (2016). Collaborative denoising auto-encoders for top-N recommender
-    systems. WSDM.
+    systems. WSDM. What stands for the vector of a new user is not said there.
 
     Examples
     --------
@@ -102,11 +102,11 @@ class CDAE(SimilarItemsMixin, Recommender):
         activation: str = "tanh",
         dropout: float = 0.5,
         positive_weight: float = 1.0,
-        regularisation: float = 10.0,
+        regularisation: float = 100.0,
         new_users: str = "zero",
-        learning_rate: float = 0.001,
+        learning_rate: float = 0.003,
         batch_size: int = 256,
-        max_epochs: int = 100,
+        max_epochs: int = 40,
         device: str = "auto",
         random_state: Any = None,
     ) -> None:

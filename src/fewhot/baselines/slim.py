@@ -35,14 +35,14 @@ class SLIM(SimilarItemsMixin, Recommender):
 
     Parameters
     ----------
-    l1 : float, default=5.0
+    l1 : float, default=1.0
         The weight λ₁, which makes W sparse.
-    l2 : float, default=100.0
+    l2 : float, default=300.0
         The weight β.
-    max_iter : int, default=50
+    max_iter : int, default=200
         Most sweeps over all rows of W.
     tol : float, default=1e-3
-        Stop when no weight moves by more than this in a sweep.
+        A column of W is done when none of its weights moves by more than this in a sweep.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class SLIM(SimilarItemsMixin, Recommender):
     item_weights_: Any
     n_iter_: int
 
-    def __init__(self, l1: float = 5.0, l2: float = 100.0, *, max_iter: int = 50, tol: float = 1e-3) -> None:
+    def __init__(self, l1: float = 1.0, l2: float = 300.0, *, max_iter: int = 200, tol: float = 1e-3) -> None:
         self.l1 = l1
         self.l2 = l2
         self.max_iter = max_iter

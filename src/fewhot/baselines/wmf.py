@@ -37,10 +37,10 @@ class WMF(SimilarItemsMixin, Recommender):
     ----------
     n_components : int, default=100
         Length of the factors.
-    positive_weight : float, default=5.0
+    positive_weight : float, default=2.0
         The weight a of what users have, beside the 1 of everything.
     regularisation : float, default=30.0
-        The weight λ of the squared factors.
+        The weight λ of the squared factors; a and λ are to be tuned together, as more of one wants more of the other.
     max_iter : int, default=15
         How often both sides are solved.
     tol : float, default=0.0
@@ -77,7 +77,7 @@ class WMF(SimilarItemsMixin, Recommender):
         self,
         n_components: int = 100,
         *,
-        positive_weight: float = 5.0,
+        positive_weight: float = 2.0,
         regularisation: float = 30.0,
         max_iter: int = 15,
         tol: float = 0.0,
