@@ -72,7 +72,7 @@ def load_run(folder: Path, device: str) -> Any:
     estimator = load(folder, device=device)
     if not hasattr(estimator, "transform"):
         raise RunFolderError(
-            f"{folder} holds {type(estimator).__name__}, a recommender without codes; use it in Python, from fewhot.load."
+            f"{folder} holds {type(estimator).__name__}, a recommender without codes; use fewhot.load in Python."
         )
     return estimator
 
