@@ -10,6 +10,7 @@ import torch
 
 from fewhot.baselines import CDAE
 from fewhot.core.errors import DivergedError
+from fewhot.core.seeding import derive_seed, stream
 from tests.baselines.cases import histories, recommender
 
 NUMPY_OF = {
@@ -55,6 +56,16 @@ def test_the_loss_is_the_objective(loss: str) -> None:
     squares = (slow.encoder_weights_**2).sum() + (slow.item_vectors_**2).sum()
     expected = slow_objective(slow, X.toarray(), slow.user_vectors_).mean() + 0.1 / 2 * squares / 40
     assert slow.losses_[0] == pytest.approx(expected, rel=1e-5)
+
+
+def test_what_is_not_hidden_is_scaled_up() -> None:
+    X = histories().toarray()
+    model = recommender("CDAE", dropout=0.4, regularisation=0.0, max_epochs=1, learning_rate=1e-9).fit(X)
+    x = X[np.random.default_rng(derive_seed(0, "order")).permutation(40)]
+    shown = x * (torch.rand(x.shape, generator=stream(0, "dropout")).numpy() >= 0.4) / 0.6
+    scores = np.tanh(shown @ model.encoder_weights_ + model.encoder_bias_) @ model.item_vectors_.T + model.item_bias_
+    expected = (np.logaddexp(0, scores) - x * scores).sum(axis=1).mean()
+    assert model.losses_[0] == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "square"])
