@@ -36,19 +36,8 @@ _HOMES = {
     "RunFolder": "fewhot.training",
 }
 _SUBPACKAGES = (
-    *(
-        "baselines",
-        "bench",
-        "codes",
-        "data",
-        "distributions",
-        "estimators",
-        "likelihoods",
-        "metrics",
-        "models",
-        "plots",
-    ),
-    *("report", "reproduction", "training"),
+    *("baselines", "bench", "codes", "data", "distributions", "estimators", "likelihoods", "metrics", "models"),
+    *("plots", "report", "reproduction", "training"),
 )
 
 __all__ = [

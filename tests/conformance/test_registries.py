@@ -11,7 +11,7 @@ from torch import nn
 
 from fewhot.core.errors import DuplicateNameError, UnknownNameError
 from fewhot.core.parts import Configurable, Part, address_of
-from fewhot.core.registry import ESTIMATORS, MODELS, STRUCTURES, USER_PARTS, Registry
+from fewhot.core.registry import BASELINES, ESTIMATORS, MODELS, STRUCTURES, USER_PARTS, Registry
 
 from .examples import KINDS, build, build_model, every, identify
 
@@ -21,7 +21,7 @@ filled = pytest.mark.parametrize("registry", [r for r in KINDS.values() if len(r
 PARTS = [
     (registry, name, options)
     for registry in KINDS.values()
-    if registry not in (MODELS, ESTIMATORS, STRUCTURES, USER_PARTS)
+    if registry not in (MODELS, ESTIMATORS, BASELINES, STRUCTURES, USER_PARTS)
     for name, options in every(registry)
 ]
 every_part = pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_name_typed_wrong_is_answered_with_the_right_one(registry: Registry) -
 def test_names_are_lower_case_words(registry: Registry) -> None:
     for name in registry:
         assert name == name.strip()
-        assert registry is ESTIMATORS or name == name.lower().replace("_", "-").replace(" ", "-")
+        assert registry in (ESTIMATORS, BASELINES) or name == name.lower().replace("_", "-").replace(" ", "-")
 
 
 @filled

@@ -1,5 +1,10 @@
-"""Models of other families under the same verbs, to compare with."""
+"""Models of other families under the same verbs, to compare with: recommenders, and topics of word counts."""
 
+from fewhot.baselines.cdae import CDAE
+from fewhot.baselines.ease import EASE
 from fewhot.baselines.lda import LDA
+from fewhot.baselines.popularity import Popularity
+from fewhot.baselines.slim import SLIM
+from fewhot.baselines.wmf import WMF
 
-__all__ = ["LDA"]
+__all__ = ["CDAE", "EASE", "LDA", "SLIM", "WMF", "Popularity"]

@@ -69,7 +69,12 @@ def load_run(folder: Path, device: str) -> Any:
         raise RunFolderError(
             f"{folder} holds a fit that is not finished; finish it first: fewhot fit --resume {folder}."
         )
-    return load(folder, device=device)
+    estimator = load(folder, device=device)
+    if not hasattr(estimator, "transform"):
+        raise RunFolderError(
+            f"{folder} holds {type(estimator).__name__}, a recommender without codes; use fewhot.load in Python."
+        )
+    return estimator
 
 
 def is_finished(folder: Path) -> bool:

@@ -81,6 +81,7 @@ SCHEDULES = Registry("schedule")
 STRUCTURES = Registry("structure")
 TERMS = Registry("objective term")
 ESTIMATORS = Registry("estimator")
+BASELINES = Registry("baseline")
 USER_PARTS = Registry("user part")
 
 

@@ -6,14 +6,15 @@ import errno
 import json
 import os
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import nn
+from torch import Tensor, nn
 
 from fewhot.core.errors import FewhotError, InvalidParameterError, NotSavableError, RunFolderError
 from fewhot.core.files import folder_path, replacing_file, write_json
@@ -34,16 +35,27 @@ def save(estimator: Any, path: str | Path) -> None:
     """Write a fitted estimator into ``path``; each file appears whole or not at all, the configuration last."""
     folder = folder_path(path)
     config = _config_of(estimator)  # raises before anything is written
+    tensors = {name: value.detach().cpu().contiguous() for name, value in estimator.module_.state_dict().items()}
+    write_run(folder, config, tensors, estimator.history_, lambda known: is_run_of(estimator, known))
+
+
+def write_run(
+    folder: Path,
+    config: dict[str, Any],
+    tensors: dict[str, Tensor],
+    records: Sequence[dict[str, Any]] = (),
+    is_this_run: Callable[[dict[str, Any]], bool] = lambda known: False,
+) -> None:
+    """Write the files of a run, unless the folder holds something that would be lost."""
     if os.path.exists(folder) and not os.path.isdir(folder):  # pathlib's raise where a name is too long
         raise RunFolderError(f"{folder} is a file; choose a folder to save to.")
-    tensors = {name: value.detach().cpu().contiguous() for name, value in estimator.module_.state_dict().items()}
     try:
         refuse_foreign(folder)
-        _refuse_other_runs(estimator, folder)
+        _refuse_other_runs(folder, is_this_run)
         folder.mkdir(parents=True, exist_ok=True)
         with replacing_file(folder / WEIGHTS) as temporary:
             save_file(tensors, temporary, metadata={"format": CONFIG_FORMAT})
-        history.write(folder / HISTORY, estimator.history_)
+        history.write(folder / HISTORY, list(records))
         write_json(folder / CONFIG, config)
     except FewhotError:
         raise
@@ -74,6 +86,8 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
         raise InvalidParameterError(f"parts is {reprlib.repr(parts)}; it must map names to classes of your own.")
     folder = folder_path(path)
     config = _read_config(folder)
+    if "baseline" in config:  # a package above this one, which is loaded for those who use it
+        return import_module("fewhot.baselines.storage").restore(folder, config, device)
     try:
         cls = ESTIMATORS[config["estimator"]]
         estimator = cls(**_decode_parameters(config["parameters"], parts))
@@ -99,10 +113,10 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
     return estimator
 
 
-def _refuse_other_runs(estimator: Any, folder: Path) -> None:
+def _refuse_other_runs(folder: Path, is_this_run: Callable[[dict[str, Any]], bool]) -> None:
     """Refuse a folder with the checkpoints of another run, whose model would be lost."""
     known = RunFolder(folder).fingerprint
-    if known is not None and not is_run_of(estimator, known):
+    if known is not None and not is_this_run(known):
         raise RunFolderError(f"{folder} holds the checkpoints of another run; choose another folder.")
 
 
@@ -183,12 +197,23 @@ def _read_config(folder: Path) -> dict[str, Any]:
 
 
 def _load_weights(module: nn.Module, folder: Path) -> None:
+    tensors = read_tensors(folder)
     try:
-        module.load_state_dict(load_file(folder / WEIGHTS))
+        module.load_state_dict(tensors)
+    except RuntimeError as error:
+        raise _foreign_weights(folder, error) from error
+
+
+def read_tensors(folder: Path) -> dict[str, Tensor]:
+    """Return the tensors of a run by name."""
+    try:
+        return load_file(folder / WEIGHTS)
     except FileNotFoundError as error:
         raise RunFolderError(f"{folder} has no {WEIGHTS}; save the run again.") from error
     except (SafetensorError, OSError, RuntimeError) as error:
-        reason = str(error).splitlines()[0]
-        raise RunFolderError(
-            f"{folder / WEIGHTS} does not hold the weights of this run ({reason}); save it again."
-        ) from error
+        raise _foreign_weights(folder, error) from error
+
+
+def _foreign_weights(folder: Path, error: Exception) -> RunFolderError:
+    reason = str(error).splitlines()[0]
+    return RunFolderError(f"{folder / WEIGHTS} does not hold the weights of this run ({reason}); save it again.")

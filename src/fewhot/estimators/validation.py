@@ -6,12 +6,13 @@ import re
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_n_features, validate_data
 
 from fewhot.core.errors import InvalidInputError, InvalidTypeError
 from fewhot.data import Dataset, as_dataset, as_matrix
-from fewhot.data.recognise import ACCEPTED
+from fewhot.data.recognise import ACCEPTED, LARGEST
 from fewhot.data.stored import StoredRows
 
 _DTYPES = [
@@ -20,6 +21,9 @@ _DTYPES = [
     np.float16,
     *(np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)),
 ]
+
+Histories = Any
+"""A `scipy.sparse.csr_array` of users and items; scipy's own annotations know too little of it."""
 
 _LARGE = 1e4
 _FINEST = 1e-5  # of a number: float32 tells some eighty values apart within so narrow a range
@@ -50,8 +54,46 @@ def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str = "
     matrix = as_matrix(X, name)
     if isinstance(matrix, StoredRows):
         return _stored(estimator, matrix, fitting, name)
+    checked = _checked(estimator, matrix, fitting=fitting, name=name)
+    if fitting and isinstance(checked, np.ndarray):
+        _check_resolution(checked, name)
+    return as_dataset(checked, name)
+
+
+def interactions_of(estimator: BaseEstimator, X: Any, *, fitting: bool, dtype: type = np.float32) -> Histories:
+    """Return validated histories, (users, items), as a CSR copy: nothing negative, no stored zeros, in order.
+
+    Entries given twice are added up, as scipy does. A fit remembers its number of users, so that a matrix given the
+    wrong way round can be told.
+    """
+    known = getattr(estimator, "n_features_in_", None)
+    given: Any = tuple(getattr(X, "shape", ()))
+    if not fitting and given == (known, getattr(estimator, "n_users_", None)) and given != given[::-1]:
+        raise InvalidInputError(
+            f"X has shape {given}, and the model was fitted on {given[1]} users and {given[0]} items; pass X.T, with "
+            f"one row a user."
+        )
+    rows: Histories = sp.csr_array(_checked(estimator, X, fitting=fitting, name="X"), copy=True)
+    rows.sum_duplicates()
+    low, high = (rows.data.min(), rows.data.max()) if rows.nnz else (0, 0)
+    if low < 0:
+        raise InvalidInputError(
+            f"Negative values in data: X holds {low:g}; give 0 where a user has no item, and more where one is."
+        )
+    if high > LARGEST:
+        raise InvalidInputError(f"X holds values as large as {high:.3g}; rescale them first.")
+    rows = rows.astype(dtype)
+    rows.eliminate_zeros()
+    if fitting:
+        estimator.n_users_ = rows.shape[0]  # pyright: ignore[reportAttributeAccessIssue]
+    return rows
+
+
+def _checked(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str) -> Any:
+    """Return an array or a CSR matrix of finite numbers with the columns the estimator knows."""
+    matrix = as_matrix(X, name)
     try:
-        checked = validate_data(
+        return validate_data(
             estimator, matrix, reset=fitting, accept_sparse="csr", dtype=_DTYPES, accept_large_sparse=True
         )
     except ValueError as error:
@@ -63,9 +105,6 @@ def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str = "
         raise InvalidInputError(_one_sentence(error, name)) from error
     except TypeError as error:
         raise InvalidTypeError(_one_sentence(error, name, f"; accepted are {ACCEPTED}.")) from error
-    if fitting and isinstance(checked, np.ndarray):
-        _check_resolution(checked, name)
-    return as_dataset(checked, name)
 
 
 def _stored(estimator: BaseEstimator, rows: StoredRows, fitting: bool, name: str) -> Dataset:

@@ -20,8 +20,9 @@ from fewhot.metrics.likelihood import (
     relaxation_gap,
 )
 from fewhot.metrics.probing import ProbeResult, linear_probe, probe_codes, stratified_rows
-from fewhot.metrics.ranking import ndcg_at, recall_at
+from fewhot.metrics.ranking import ndcg_at, ndcg_of, recall_at, recall_of, top_items
 from fewhot.metrics.rare_words import code_divergence, rare_word_correlation, rare_words
+from fewhot.metrics.recommendation import RankingScores, evaluate_recommender
 from fewhot.metrics.recovery import Recovery, recovery, unit_directions
 from fewhot.metrics.sources import SourceCorrelation, source_correlation
 from fewhot.metrics.sparsity import ActiveUnits, active_units, average_hoyer, hoyer, support_overlap
@@ -50,6 +51,7 @@ __all__ = [
     "Number",
     "Perplexity",
     "ProbeResult",
+    "RankingScores",
     "Recovery",
     "Rule",
     "SourceCorrelation",
@@ -69,6 +71,7 @@ __all__ = [
     "code_matrix",
     "dci",
     "estimate",
+    "evaluate_recommender",
     "exact_bound",
     "gamma_class",
     "hoyer",
@@ -83,6 +86,7 @@ __all__ = [
     "micro_f1",
     "mig",
     "ndcg_at",
+    "ndcg_of",
     "perplexities",
     "perplexity",
     "planted_calibration",
@@ -90,6 +94,7 @@ __all__ = [
     "rare_word_correlation",
     "rare_words",
     "recall_at",
+    "recall_of",
     "recovery",
     "relaxation_gap",
     "self_calibration",
@@ -97,6 +102,7 @@ __all__ = [
     "stratified_rows",
     "summarise",
     "support_overlap",
+    "top_items",
     "top_words",
     "topic_coherence",
     "topic_diversity",

@@ -1,0 +1,58 @@
+"""What all recommenders here share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from fewhot.estimators.recommending import RecommenderMixin
+from fewhot.estimators.validation import Histories, interactions_of
+
+
+class Recommender(RecommenderMixin, BaseEstimator):
+    """A recommender fitted on histories, (users, items). Subclasses define `_fit` and `_score_rows`."""
+
+    n_features_in_: int
+    n_users_: int
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X
+            What each user has, (users, items), best as CSR: above 0 where a user has an item. Entries given twice
+            are added up.
+        y
+            Ignored.
+        """
+        self._check_parameters()
+        self._fit(interactions_of(self, X, fitting=True, dtype=self._dtype()))
+        return self
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted recommender to a folder that `fewhot.load` reads: safetensors and JSON, never pickle."""
+        from fewhot.baselines.storage import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    def _fit(self, rows: Histories) -> None:
+        raise TypeError(f"{type(self).__name__} does not say how it is fitted; define _fit(rows).")
+
+    def _check_parameters(self) -> None:
+        """Refuse arguments that no fit can use."""
+
+    def _dtype(self) -> type:
+        """Return the type of numbers that a fit works in."""
+        return np.float32
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags

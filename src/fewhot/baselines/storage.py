@@ -1,0 +1,106 @@
+"""Recommenders on disk: what was learned as tensors, the rest as JSON. Loading calls registered classes only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from fewhot.core.errors import FewhotError, NotSavableError, RunFolderError
+from fewhot.core.files import folder_path
+from fewhot.core.parts import decode, encode
+from fewhot.core.registry import BASELINES
+from fewhot.core.version import __version__
+from fewhot.estimators.storage import FORMAT_VERSION, read_tensors, write_run
+from fewhot.training.run_folder import CONFIG, CONFIG_FORMAT
+
+_SPARSE = ("data", "indices", "indptr")
+_NAMES = "feature_names_in_"
+
+
+def save(recommender: Any, path: str | Path) -> None:
+    """Write a fitted recommender into ``path``; each file appears whole or not at all, the configuration last."""
+    folder = folder_path(path)
+    name = BASELINES.name_of(type(recommender))
+    if name is None:
+        raise NotSavableError(
+            f"{type(recommender).__qualname__} is not a registered baseline; decorate it with "
+            f"BASELINES.register('name')."
+        )
+    parameters = recommender.get_params(deep=False)
+    if not isinstance(parameters.get("random_state"), int | None):
+        parameters["random_state"] = None  # a generator has moved on; what it drew is in the arrays
+    tensors, fitted = _learned(recommender)
+    config = {
+        "format": CONFIG_FORMAT,
+        "format_version": FORMAT_VERSION,
+        "fewhot_version": __version__,
+        "baseline": name,
+        "parameters": {key: encode(value) for key, value in parameters.items()},
+        "fitted": fitted,
+    }
+    write_run(folder, config, tensors)
+
+
+def restore(folder: Path, config: dict[str, Any], device: str) -> Any:
+    """Return the fitted recommender of a folder whose configuration was read; one that trains works on ``device``."""
+    tensors = read_tensors(folder)
+    try:
+        parameters = decode(config["parameters"])
+        if "device" in parameters:
+            parameters["device"] = device
+        recommender = BASELINES[config["baseline"]](**parameters)
+        recommender._check_parameters()
+        for name, value in config["fitted"].items():
+            setattr(recommender, _learned_name(name), _value(name, value, tensors))
+    except FewhotError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise RunFolderError(f"{folder / CONFIG} is damaged ({reason}); save the run again.") from error
+    return recommender
+
+
+def _learned(recommender: Any) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Return the arrays of a recommender as tensors, and a JSON-able word on each thing it learned."""
+    tensors: dict[str, Tensor] = {}
+    fitted: dict[str, Any] = {}
+    for name, value in vars(recommender).items():
+        if not name.endswith("_"):
+            continue
+        if sp.issparse(value):
+            fitted[name] = {"sparse": [int(length) for length in value.shape]}
+            tensors |= {f"{name}.{part}": torch.from_numpy(getattr(value, part)) for part in _SPARSE}
+        elif isinstance(value, np.ndarray) and name != _NAMES:
+            fitted[name] = {"dense": list(value.shape)}
+            tensors[name] = torch.from_numpy(np.ascontiguousarray(value))
+        else:
+            fitted[name] = [str(item) for item in value] if name == _NAMES else encode(value)
+    return tensors, fitted
+
+
+def _learned_name(name: str) -> str:
+    """Return the name if a fit could have set it: a file sets no method and no parameter."""
+    if not (name.isidentifier() and name.endswith("_") and not name.startswith("_")):
+        raise ValueError(f"{name!r} is nothing that a fit learns")
+    return name
+
+
+def _value(name: str, value: Any, tensors: dict[str, Tensor]) -> Any:
+    if name == _NAMES:
+        return np.asarray(value, dtype=object)
+    if not isinstance(value, dict):
+        return value
+    if "sparse" in value:
+        parts = tuple(tensors[f"{name}.{part}"].numpy() for part in _SPARSE)
+        matrix: Any = sp.csr_array(parts, shape=tuple(value["sparse"]))
+        matrix.check_format(full_check=True)  # a damaged file could point outside the matrix
+        return matrix
+    array = tensors[name].numpy()
+    if list(array.shape) != value["dense"]:
+        raise ValueError(f"{name} has shape {array.shape}, not {tuple(value['dense'])}")
+    return array

@@ -1,0 +1,109 @@
+"""The verbs of recommenders: scores for every item, the best items of each user, items like others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from fewhot.core.checks import truth, whole_number
+from fewhot.core.errors import InvalidInputError
+from fewhot.estimators.validation import Histories, interactions_of
+from fewhot.metrics.ranking import chunks, marks, top_items
+
+
+class RecommenderMixin:
+    """Recommend items to users, chunk by chunk, from one method that gives scores.
+
+    A subclass defines ``_score_rows(rows)``: the score of every item for a few users, (users, items), from their
+    histories in CSR. Users are rows like any other: new ones need no fit.
+    """
+
+    n_features_in_: int
+
+    def score_items(self, X: Any) -> np.ndarray:
+        """Return the score of every item for every user of X, dense, (users, items); higher is better.
+
+        For some users at a time: memory grows with users times items. `recommend` goes through them in chunks.
+        """
+        rows = self._histories(X)
+        return np.concatenate([self._score_rows(rows[part]) for part in chunks(*rows.shape)])
+
+    def recommend(self, X: Any, n: int = 10, exclude_seen: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ids and the scores of the ``n`` best items of each user, best first.
+
+        Parameters
+        ----------
+        X
+            What each user has, (users, items), the columns of the fit; the users may be new.
+        n
+            How many items to list.
+        exclude_seen
+            Whether to leave out what a user has in X.
+
+        Returns
+        -------
+        ids, scores : numpy.ndarray
+            Both (users, n). Equal scores come in the order of the items. A user with fewer than ``n`` items left gets
+            ids of -1 at the end, whose score is minus infinity.
+        """
+        whole_number("n", n)
+        truth("exclude_seen", exclude_seen)
+        rows = self._histories(X)
+        lists = [
+            top_items(self._score_rows(rows[part]), n, marks(rows, part) if exclude_seen else None)
+            for part in chunks(*rows.shape)
+        ]
+        return np.concatenate([ids for ids, _ in lists]), np.concatenate([scores for _, scores in lists])
+
+    def _score_rows(self, rows: Histories) -> np.ndarray:
+        raise TypeError(f"{type(self).__name__} does not say its scores; define _score_rows(rows).")
+
+    def _histories(self, X: Any) -> Histories:
+        check_is_fitted(self)
+        return interactions_of(self, X, fitting=False)  # pyright: ignore[reportArgumentType]
+
+
+class SimilarItemsMixin:
+    """Find items like others, from one method: ``_similarity(items)`` gives (len(items), all items)."""
+
+    n_features_in_: int
+
+    def similar_items(self, items: Any, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ids and the scores of the ``n`` items most like each of ``items``, best first.
+
+        Parameters
+        ----------
+        items
+            Columns of the matrix that was fitted: a number or a sequence of numbers.
+        n
+            How many items to list; an item is never like itself.
+
+        Returns
+        -------
+        ids, scores : numpy.ndarray
+            Both (len(items), n); where there are fewer than ``n`` other items, ids of -1 and minus infinity at the end.
+        """
+        check_is_fitted(self)
+        whole_number("n", n)
+        asked = np.atleast_1d(np.asarray(items))
+        if asked.ndim != 1 or asked.dtype.kind not in "iu" or not len(asked):
+            raise InvalidInputError(f"items is {items!r}; give the number of a column, or several.")
+        if asked.min() < 0 or asked.max() >= self.n_features_in_:
+            raise InvalidInputError(
+                f"items run from {asked.min()} to {asked.max()}; the columns of the fit are 0 to "
+                f"{self.n_features_in_ - 1}."
+            )
+        itself = np.arange(self.n_features_in_) == asked[:, None]
+        return top_items(self._similarity(asked), n, itself)
+
+    def _similarity(self, items: np.ndarray) -> np.ndarray:
+        raise TypeError(f"{type(self).__name__} does not say which items are alike; define _similarity(items).")
+
+
+def cosine(vectors: np.ndarray, items: np.ndarray) -> np.ndarray:
+    """Return the cosine between some rows of ``vectors`` and all, (len(items), n); 0 for a row of zeros."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit = vectors / np.where(norms == 0, 1, norms)
+    return unit[items] @ unit.T

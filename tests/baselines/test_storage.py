@@ -1,0 +1,100 @@
+"""Recommenders on disk and back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import fewhot as fh
+from fewhot.baselines import EASE, Popularity
+from fewhot.cli.runs import load_run
+from fewhot.core.errors import NotSavableError, RunFolderError
+from tests.baselines.cases import EVERY, histories, recommender
+from tests.estimators.cases import assert_one_sentence
+
+every = pytest.mark.parametrize("name", EVERY)
+
+
+@every
+def test_what_is_loaded_is_what_was_saved(name: str, tmp_path: Path) -> None:
+    X = histories()
+    model = recommender(name).fit(X)
+    model.save(tmp_path / "run")
+    again = fh.load(tmp_path / "run")
+    assert type(again) is type(model)
+    assert again.get_params() == model.get_params()
+    assert {key for key in vars(again) if key.endswith("_")} == {key for key in vars(model) if key.endswith("_")}
+    assert np.array_equal(again.score_items(X), model.score_items(X))
+    again.save(tmp_path / "run")  # over itself
+    assert np.array_equal(fh.load(tmp_path / "run").recommend(X)[0], model.recommend(X)[0])
+
+
+def test_names_of_items_are_kept(tmp_path: Path) -> None:
+    X = pd.DataFrame(histories(n_items=3).toarray(), columns=["a", "b", "c"])
+    Popularity().fit(X).save(tmp_path)
+    again = fh.load(tmp_path)
+    assert again.feature_names_in_.tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        again.recommend(X[["c", "b", "a"]])
+
+
+def test_a_generator_is_not_saved_but_what_it_drew_is(tmp_path: Path) -> None:
+    X = histories()
+    model = recommender("WMF", random_state=np.random.default_rng(3)).fit(X)
+    model.save(tmp_path)
+    again = fh.load(tmp_path)
+    assert again.random_state is None
+    assert np.array_equal(again.item_factors_, model.item_factors_)
+
+
+def test_nothing_is_saved_before_a_fit(tmp_path: Path) -> None:
+    with pytest.raises(NotFittedError):
+        EASE().save(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_class_that_is_not_registered_is_not_saved(tmp_path: Path) -> None:
+    class Mine(Popularity):
+        pass
+
+    with pytest.raises(NotSavableError, match="not a registered baseline"):
+        Mine().fit(histories()).save(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(RunFolderError, match="is not a run folder"):
+        Popularity().fit(histories()).save(tmp_path)
+
+
+DAMAGES = {
+    "no arrays": lambda config: config["fitted"].update({"other_": {"dense": [2]}}),
+    "another shape": lambda config: config["fitted"]["item_weights_"].update(sparse=[2, 2]),
+    "no parameters": lambda config: config.pop("parameters"),
+    "a parameter nobody knows": lambda config: config["parameters"].update(colour="red"),
+    "a method": lambda config: config["fitted"].update(recommend=1),
+    "something private": lambda config: config["fitted"].update(__class__=1),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_configuration_is_refused(damage: str, tmp_path: Path) -> None:
+    recommender("SLIM").fit(histories()).save(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    DAMAGES[damage](config)
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(RunFolderError, match="is damaged") as caught:
+        fh.load(tmp_path)
+    assert_one_sentence(caught.value)
+
+
+def test_the_commands_say_that_a_recommender_has_no_codes(tmp_path: Path) -> None:
+    recommender("EASE").fit(histories()).save(tmp_path)
+    with pytest.raises(RunFolderError, match="holds EASE, a recommender without codes"):
+        load_run(tmp_path, "cpu")
