@@ -135,6 +135,26 @@ def test_the_argument_changes_the_fit(change: dict[str, Any]) -> None:
     assert not same_weights(plain.fit(X), NFA(**FAST | change).fit(X))
 
 
+# ------------------------------------------------------------------------------------------------------ recommending
+
+
+def test_users_are_recommended_what_their_topic_has() -> None:
+    X = documents(400)
+    model = NFA(
+        8, inference="amortised", hidden_layer_sizes=(32,), n_layers=2, max_steps=400, batch_size=100, random_state=0,
+        n_iter_no_change=None, device="cpu",
+    ).fit(X)  # fmt: skip
+    new = sp.csr_array(np.kron(np.eye(4), [1, 1, 1, 1, 1, 0, 0, 0, 0, 0]).astype(np.float32))
+    ids, scores = model.recommend(new, 5)
+    np.testing.assert_array_equal(np.sort(ids, axis=1), np.arange(40).reshape(4, 10)[:, 5:])
+    assert (np.diff(scores, axis=1) <= 0).all()
+    seen, _ = model.recommend(new, 10, exclude_seen=False)
+    np.testing.assert_array_equal(np.sort(seen, axis=1), np.arange(40).reshape(4, 10))
+    alike, _ = model.similar_items([0, 39], 9)
+    np.testing.assert_array_equal(np.sort(alike, axis=1), [np.arange(1, 10), np.arange(30, 39)])
+    np.testing.assert_allclose(model.score_items(new), model.inverse_transform(model.transform(new)))
+
+
 # -------------------------------------------------------------------------------------------------- rows as they come
 
 

@@ -1,9 +1,9 @@
-"""Sparse rows that stay on disk: a folder of memory-mapped arrays, or an .h5ad file that was opened without loading."""
+"""Sparse rows that stay on disk: a folder of arrays, or an .h5ad file that was opened without loading."""
 
 from __future__ import annotations
 
 import json
-import mmap
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -46,14 +46,15 @@ class StoredRows(ABC):
             yield self.rows(np.arange(start, min(start + _ROWS_AT_ONCE, self.shape[0])))
 
 
-class MappedRows(StoredRows):
-    """The arrays of a folder that `write_rows` made, memory-mapped."""
+class FolderRows(StoredRows):
+    """The arrays of a folder that `write_rows` made. They are read, not mapped: mapped pages count as memory."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         try:
             facts = json.loads((self.path / _FACTS).read_text(encoding="utf-8"))
-            arrays = {name: np.load(self.path / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
+            sizes = {name: len(np.load(self.path / f"{name}.npy", mmap_mode="r")) for name in ARRAYS}
+            self._begin = {name: _first_byte(self.path / f"{name}.npy") for name in ARRAYS}
         except (OSError, ValueError) as error:
             raise DataError(
                 f"{self.path} is no folder of sparse rows; make one by fewhot.data.write_rows(path, X)."
@@ -62,32 +63,45 @@ class MappedRows(StoredRows):
             raise DataError(
                 f"{self.path} was written by another version (format {facts.get('format')}); write it anew."
             )
-        self.data, self.indices, self.indptr = (arrays[name] for name in ARRAYS)
         self.shape = (int(facts["shape"][0]), int(facts["shape"][1]))
-        whole = len(self.indptr) == self.shape[0] + 1 and self.indptr[-1] == len(self.data) == len(self.indices)
+        whole = sizes["indptr"] == self.shape[0] + 1 and sizes["data"] == sizes["indices"] == self._offsets([-1])[0]
         if not whole:
             raise DataError(f"{self.path} is cut off: its arrays do not belong together; write it anew.")
 
     def rows(self, index: np.ndarray) -> sp.csr_array:
         """Return the rows at ``index``, in memory."""
-        starts, lengths = self.indptr[index], self.lengths(index)
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
-        take = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
-        found = sp.csr_array((self.data[take], self.indices[take], offsets), shape=(len(index), self.shape[1]))
-        for array in (self.data, self.indices, self.indptr):
-            _release(array)
-        return found
+        starts, ends = self._offsets(index), self._offsets(index + 1)
+        data, indices = (self._read(name, starts, ends) for name in ("data", "indices"))
+        offsets = np.concatenate([[0], np.cumsum(ends - starts)])
+        return sp.csr_array((data, indices, offsets), shape=(len(index), self.shape[1]))
 
     def lengths(self, index: np.ndarray) -> np.ndarray:
         """Return how many entries these rows store."""
-        return np.asarray(self.indptr[index + 1] - self.indptr[index])
+        return self._offsets(index + 1) - self._offsets(index)
+
+    def _offsets(self, index: Any) -> np.ndarray:
+        places = np.asarray(index) % (self.shape[0] + 1)
+        return self._read("indptr", places, places + 1)
+
+    def _read(self, name: str, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """Return the entries of an array from each start to its end, one after another."""
+        breaks = np.flatnonzero(starts[1:] != ends[:-1]) + 1
+        first, last = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(starts)]]) - 1
+        item = np.dtype(ARRAYS[name]).itemsize
+        with (self.path / f"{name}.npy").open("rb", buffering=0) as file:
+            runs = [
+                os.pread(file.fileno(), int(end - start) * item, self._begin[name] + int(start) * item)
+                for start, end in zip(starts[first], ends[last], strict=True)
+            ]
+        return np.frombuffer(b"".join(runs), dtype=ARRAYS[name])
 
 
-def _release(array: np.ndarray) -> None:
-    """Let go of the pages that were read, which would count as memory of this process until others need it."""
-    mapped = getattr(array, "_mmap", None)
-    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
-        mapped.madvise(mmap.MADV_DONTNEED)
+def _first_byte(path: Path) -> int:
+    """Return where the numbers of an .npy file begin."""
+    with path.open("rb") as file:
+        np.lib.format.read_magic(file)
+        np.lib.format.read_array_header_1_0(file)
+        return file.tell()
 
 
 class BackedRows(StoredRows):
@@ -110,9 +124,9 @@ class BackedRows(StoredRows):
         return np.diff(self.rows(index).indptr)
 
 
-def open_rows(path: str | Path) -> MappedRows:
+def open_rows(path: str | Path) -> FolderRows:
     """Open a folder of sparse rows without loading it; every estimator reads it as it reads a sparse matrix."""
-    return MappedRows(path)
+    return FolderRows(path)
 
 
 def write_rows(path: str | Path, X: Any) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 from torch import nn
 
 from fewhot.core.checks import one_of, real_number, truth, whole_number
@@ -16,6 +17,8 @@ from fewhot.core.schedules import Geometric, Linear, Schedule
 from fewhot.estimators.documentation import documented
 from fewhot.estimators.gated import GatedEstimator
 from fewhot.estimators.recipes import Recipe
+from fewhot.estimators.recommending import RecommenderMixin, SimilarItemsMixin, cosine
+from fewhot.estimators.validation import Histories
 from fewhot.inference import SVI, Amortised, Inference, Refined
 from fewhot.inference.refined import KEPT, ORDERS, TEACHERS
 from fewhot.likelihoods.base import Likelihood
@@ -51,7 +54,7 @@ class NFARecipe(Recipe):
 
 @ESTIMATORS.register("NFA")
 @documented
-class NFA(GatedEstimator):
+class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
     r"""Nonlinear factor analysis: dense or sparse codes of counts, with optimised local parameters.
 
     .. math:: \mathcal{L}(x) = \mathbb{E}_{q(z|x)}\Big[\sum_v x_v \log\mathrm{softmax}(f_\theta(z))_v\Big]
@@ -264,6 +267,15 @@ class NFA(GatedEstimator):
         bounds = self.score_samples(X)
         words = self._rows(X).totals()
         return perplexity(bounds[words > 0], words[words > 0], average)
+
+    def _score_rows(self, rows: Histories) -> np.ndarray:
+        """Return what the decoder expects of every item, given the code of each row."""
+        return self.inverse_transform(self.transform(rows))
+
+    def _similarity(self, items: np.ndarray) -> np.ndarray:
+        """Return the cosine between the items' rows of the decoder's last layer."""
+        weights = self.module_.decoder.output_weights[: self.n_features_in_]
+        return cosine(weights.cpu().numpy(), items)
 
     def _build(self, spec: DataSpec, n_steps: int) -> LatentModel:
         return nfa(

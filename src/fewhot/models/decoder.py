@@ -47,6 +47,12 @@ class Decoder(Part):
     def _n_in(self) -> int:
         return 2 * self.n_latent if self.sees_gates else self.n_latent
 
+    @property
+    def output_weights(self) -> Tensor:
+        """The weights of the last layer, (n_outputs, H)."""
+        assert isinstance(self.output, nn.Linear)
+        return self.output.weight.detach()
+
     @torch.no_grad()
     def fit(self, moments: ColumnMoments) -> None:
         """Fit the likelihood's state and start at the mean of the data."""
