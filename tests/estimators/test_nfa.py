@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from fewhot import NFA, FewhotError
+from fewhot.baselines import MultVAE
 from fewhot.inference import SVI, Amortised, Refined
 from fewhot.nn import Blank
 from tests.estimators.cases import SMALL, assert_one_sentence, count_rows, dense, same_weights
@@ -103,6 +104,14 @@ def test_the_divergence_comes_in_as_asked(how: str, weights: list[float]) -> Non
     assert found == pytest.approx(weights)
 
 
+def test_the_recipe_of_mult_vae() -> None:
+    module = MultVAE(4, max_steps=3, random_state=0, device="cpu").fit(count_rows()).module_
+    assert (module.encoder.dropout, module.encoder.body.activation) == (0.5, "tanh")
+    assert (module.decoder.hidden_layer_sizes, module.latent.n_latent) == ([600], 4)
+    assert module.objective.terms[1].weight == 0.2
+    assert module.knobs(torch.tensor(100_000)).values["kl_weight"] == pytest.approx(0.505)
+
+
 @pytest.mark.parametrize("n_layers", [1, 2, 3])
 def test_layers_count_the_output(n_layers: int) -> None:
     module = NFA(**FAST, n_layers=n_layers).fit(count_rows()).module_
@@ -124,6 +133,7 @@ def test_dropout_is_for_training_alone() -> None:
         {"encoder_by": "kl"}, {"features": "norm"}, {"features": "counts"}, {"idf": "smooth"}, {"activation": "tanh"},
         {"weight_decay": 0.1}, {"kl_weight": 0.2}, {"kl_annealing": "linear"}, {"latent": "spike-slab"},
         {"likelihood": "poisson"}, {"likelihood": "negative-binomial"}, {"recipe": "krishnan2018"},
+        {"recipe": "liang2018"},
     ],
     ids=str,
 )  # fmt: skip
@@ -232,7 +242,8 @@ def test_rows_without_any_count_have_a_code_of_no_information() -> None:
         *({"inner_steps": v} for v in (0, 2.5)), {"inner_learning_rate": 0}, {"inner_beta1": 1}, {"inner_keep": "all"},
         {"phase_order": "any"}, {"encoder_by": "x"}, *({"refined_epochs": v} for v in (5, (1,), (3, 3), (-1, 2), "ab")),
         {"features": "bm25"}, {"idf": "max"}, {"activation": "step"}, {"dropout": 1.0}, {"weight_decay": -1},
-        {"kl_weight": -1}, {"kl_annealing": "cosine"}, {"kl_annealing_steps": 0}, {"latent": "dirichlet"},
+        {"kl_weight": -1}, {"kl_annealing": "cosine"}, {"kl_annealing": None}, {"kl_annealing_steps": 0},
+        {"latent": "dirichlet"},
         {"l0": 2}, {"density": 0.5}, {"max_share": 0.5}, {"sparse_output": "no"},
     ],
     ids=str,
@@ -268,6 +279,7 @@ def test_sparse_rows_never_become_a_dense_table(latent: str) -> None:
     X.data[:] = rng.integers(1, 5, X.nnz)
     most = n_rows * n_columns // 10
     model = NFA(**SMALL | {"max_steps": 3, "inner_steps": 2, "batch_size": 200, "n_iter_no_change": 5}, latent=latent)
+    model.fit(X[:300]).transform(X[:300])  # what is imported on the way is not of interest
     tracemalloc.start()
     with Largest() as largest:
         model.fit(X)

@@ -3,8 +3,9 @@
 from fewhot.baselines.cdae import CDAE
 from fewhot.baselines.ease import EASE
 from fewhot.baselines.lda import LDA
+from fewhot.baselines.mult_vae import MultVAE
 from fewhot.baselines.popularity import Popularity
 from fewhot.baselines.slim import SLIM
 from fewhot.baselines.wmf import WMF
 
-__all__ = ["CDAE", "EASE", "LDA", "SLIM", "WMF", "Popularity"]
+__all__ = ["CDAE", "EASE", "LDA", "SLIM", "WMF", "MultVAE", "Popularity"]
