@@ -56,7 +56,9 @@ def test_without_inner_steps_the_model_moves_as_in_amortised_inference(family: s
 
 
 @every_family
-@pytest.mark.parametrize("procedure", [SVI(n_steps=3), Refined(n_steps=3), Refined(n_steps=3, keep="best")], ids=repr)
+@pytest.mark.parametrize(
+    "procedure", [SVI(n_steps=3), Refined(n_steps=3), Refined(n_steps=3, keep="best")], ids=["svi", "refined", "best"]
+)
 def test_inner_steps_touch_nothing_but_local_parameters(family: str, procedure: Any) -> None:
     model, x = small_model(family), rows()
     before = copy.deepcopy(model.state_dict())
