@@ -1,0 +1,6 @@
+"""On the challenges of learning with inference networks on sparse, high-dimensional data, AISTATS 2018."""
+
+from fewhot.reproduction.aistats2018 import fitting as fitting  # enters the cell functions
+from fewhot.reproduction.aistats2018.text import FIGURE_7, FIGURE_8, TABLE_1, TABLE_3
+
+ENTRIES = (TABLE_1, TABLE_3, FIGURE_7, FIGURE_8)

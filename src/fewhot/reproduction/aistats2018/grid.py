@@ -1,0 +1,70 @@
+"""Which models are fitted: one function makes every cell, so that tables and figures asking for the same fit share it.
+
+20 Newsgroups, 200 passes, three seeds: one and three generative layers, trained by ψ(x) and by ψ*, reading proportions
+and tf-idf: 24 fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fewhot.reproduction.entry import Cell
+
+PAPER = (
+    "Krishnan, Liang and Hoffman, On the challenges of learning with inference networks on sparse, high-dimensional "
+    "data, AISTATS 2018"
+)
+SEEDS = (0, 1, 2)
+LAYERS = (1, 3)
+TRAININGS = {"amortised": "ψ(x)", "refined": "ψ*"}
+FEATURES = ("norm", "tfidf")
+EPOCHS = 200
+UNITS = 100
+INNER_STEPS = 100
+
+
+def text_fit(n_layers: int, inference: str, features: str, seed: int, *, quick: bool = False) -> Cell:
+    """Return the cell of one fit to 20 Newsgroups."""
+    settings: dict[str, Any] = {
+        "data": "newsgroups_nvdm",
+        "n_layers": n_layers,
+        "inference": inference,
+        "features": features,
+        "seed": seed,
+        "n_units": 10 if quick else UNITS,
+        "hidden": 20 if quick else 400,
+        "epochs": 2 if quick else EPOCHS,
+        "batch_size": 100 if quick else 500,
+        "inner_steps": 3 if quick else INNER_STEPS,
+        "n_train": 500 if quick else None,
+        "n_test": 200 if quick else None,
+    }
+    cost = settings["epochs"] * (1 + (settings["inner_steps"] / 2 if inference == "refined" else 0))
+    return Cell(
+        kind="aistats2018-text",
+        settings=settings,
+        data="newsgroups_nvdm",
+        cost=cost,
+        name=f"20 Newsgroups, {row_name(settings)}, seed {seed}",
+    )
+
+
+def table_3(quick: bool) -> Sequence[Cell]:
+    """Return the fits of the table's eight rows."""
+    return [
+        text_fit(n_layers, inference, features, seed, quick=quick)
+        for n_layers in LAYERS
+        for inference in TRAININGS
+        for features in FEATURES
+        for seed in (SEEDS[:1] if quick else SEEDS)
+    ]
+
+
+def row_name(settings: Any) -> str:
+    """Return what the paper calls a row.
+
+    >>> row_name({"n_layers": 3, "inference": "refined", "features": "tfidf"})
+    '3-ψ*-tfidf'
+    """
+    return f"{settings['n_layers']}-{TRAININGS[settings['inference']]}-{settings['features']}"

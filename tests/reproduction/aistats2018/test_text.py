@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from fewhot.reproduction.aistats2018 import fitting
+from fewhot.reproduction.aistats2018.grid import table_3
+from fewhot.reproduction.aistats2018.text import FIGURE_7, TABLE_3
+from fewhot.reproduction.measurements import Measurements, Row
+from fewhot.reproduction.verdicts import NOT_REPRODUCED, REPRODUCED, Progressed, decide
+
+PUBLISHED = {
+    (1, "amortised", "norm"): (1018, 903), (1, "refined", "norm"): (1279, 889), (3, "amortised", "norm"): (986, 857),
+    (3, "refined", "norm"): (1292, 879), (1, "amortised", "tfidf"): (932, 839), (1, "refined", "tfidf"): (953, 828),
+    (3, "amortised", "tfidf"): (999, 842), (3, "refined", "tfidf"): (1063, 839),
+}  # fmt: skip
+
+
+def rows(change: Any = lambda key, pair: pair) -> list[Row]:
+    measured = []
+    for cell in table_3(False):
+        s = cell.settings
+        key = (s["n_layers"], s["inference"], s["features"])
+        amortised, refined = (float(v) + s["seed"] for v in change(key, PUBLISHED[key]))
+        large = {"amortised": 10.0, "refined": 40.0}[s["inference"]] + s["seed"]
+        measured.append(Row(s, {"amortised": amortised, "refined": refined - 1, "singular_above_one": large}))
+    return measured
+
+
+def verdict(entry: Any, measured: list[Row]) -> str:
+    return decide(entry, Measurements(measured), Progressed(len(measured), len(measured)), quick=False).verdict
+
+
+def test_the_table_is_twenty_four_fits():
+    assert len(table_3(False)) == 24
+    assert len({cell.name for cell in table_3(False)}) == 24
+
+
+def test_the_published_numbers_are_reproduced_by_themselves():
+    assert verdict(TABLE_3, rows()) == REPRODUCED
+    assert verdict(FIGURE_7, rows()) == REPRODUCED
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda key, pair: (pair[1], pair[0]) if key == (3, "amortised", "norm") else pair,
+        lambda key, pair: (pair[0], 900) if key == (3, "refined", "tfidf") else pair,
+        lambda key, pair: (pair[0], pair[1] + 5),
+    ],
+    ids=["refinement does not help", "norm is better", "the best is above"],
+)
+def test_each_rule_decides(change: Any):
+    assert verdict(TABLE_3, rows(change)) == NOT_REPRODUCED
+
+
+def test_more_singular_values_decide_the_figure():
+    measured = [Row(r.settings, {**r.numbers, "singular_above_one": 5.0 + r.settings["seed"]}) for r in rows()]
+    assert verdict(FIGURE_7, measured) == NOT_REPRODUCED
+
+
+def test_a_quick_run_goes_from_cells_to_figures(monkeypatch: pytest.MonkeyPatch):
+    rng = np.random.default_rng(0)
+    X = sp.csr_array(rng.poisson(0.3, (150, 40)).astype(np.float32))
+    monkeypatch.setattr(fitting, "dataset", lambda name, split, data_dir: SimpleNamespace(X=X))
+    measured = []
+    for cell in table_3(True)[::3]:
+        made = fitting.fit_text({**cell.settings, "n_units": 3}, None)
+        measured.append(Row(cell.settings, made.numbers, made.arrays))
+        assert 1 < made.numbers["refined"] < 60
+        assert made.arrays["spectrum"].shape == (3,)
+        assert len(made.arrays["epoch"]) == len(made.arrays["bound"]) > 0
+    (figure,) = TABLE_3.draw(Measurements(measured)).values()
+    assert all(axes.has_data() for axes in figure.axes)
