@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from fewhot.estimators import NFA
-from fewhot.metrics import jacobian_spectrum
+from fewhot.metrics import code_divergence, jacobian_spectrum, rare_word_correlation, rare_words
+from fewhot.reproduction.aistats2018.grid import INNER_STEPS
 from fewhot.reproduction.cells import Measured, cell_function, dataset
 
+RARE_ROWS = 2000
 NEVER = 10**6
 """Evaluations without a better bound after which training stops: it keeps the best weights and never stops."""
 
@@ -22,10 +24,13 @@ def estimator(settings: Mapping[str, Any]) -> NFA:
         settings["n_units"],
         recipe="krishnan2018",
         n_layers=settings["n_layers"],
-        hidden_layer_sizes=(settings["hidden"],) * 2,
+        hidden_layer_sizes=(settings["hidden"],) * settings["q_layers"],
         inference=settings["inference"],
         features=settings["features"],
         inner_steps=settings["inner_steps"],
+        refined_epochs=settings["refined_epochs"] and tuple(settings["refined_epochs"]),
+        kl_annealing="none" if settings["annealing"] is None else "linear",
+        kl_annealing_steps=settings["annealing"],
         max_epochs=settings["epochs"],
         batch_size=settings["batch_size"],
         n_iter_no_change=NEVER,
@@ -40,13 +45,17 @@ def fit_text(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
         dataset(settings["data"], split, data_dir).X[:rows]
         for split, rows in (("fit", settings["n_train"]), ("validation", None), ("test", settings["n_test"]))
     )
+    if settings["n_words"] is not None:
+        kept = np.sort(np.argsort(-np.asarray(train.sum(axis=0)).ravel(), kind="stable")[: settings["n_words"]])
+        train, validation, test = (X[:, kept] for X in (train, validation, test))
     model = estimator(settings).fit(train, X_val=validation)
     numbers: dict[str, float] = {}
-    for steps, name in ((0, "amortised"), (settings["inner_steps"], "refined")):
+    for steps, name in ((0, "amortised"), (INNER_STEPS, "refined")):
         model.set_params(refine_steps=steps)
         numbers[name] = model.perplexity(test)
         numbers[f"{name}_validation"] = model.perplexity(validation)
         numbers[f"{name}_corpus"] = model.perplexity(test, average="corpus")
+    numbers |= _rare_words(model, train)
     spectrum = jacobian_spectrum(model).values
     numbers["singular_above_one"] = float((spectrum > 1).sum())
     numbers["best_step"] = float(max(model.history_, key=lambda record: _watched(record["evaluation"]))["step"])
@@ -55,6 +64,14 @@ def fit_text(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
         for name in ("bound", "refined_bound")
     }
     return Measured(numbers, {"spectrum": spectrum, "epoch": _epochs(model), **curves})
+
+
+def _rare_words(model: NFA, X: Any) -> dict[str, float]:
+    """Return how the divergence of ψ(x) from ψ* goes with the number of rare words, on some of the training rows."""
+    some = X[:RARE_ROWS]
+    said, found = (model.set_params(refine_steps=steps).codes(some) for steps in (0, INNER_STEPS))
+    apart, rare = code_divergence(said, found), rare_words(some, training=X)
+    return {"divergence": float(apart.mean()), "rare_word_correlation": float(rare_word_correlation(apart, rare))}
 
 
 def _watched(evaluation: Mapping[str, float]) -> float:

@@ -1,7 +1,11 @@
 """Which models are fitted: one function makes every cell, so that tables and figures asking for the same fit share it.
 
-20 Newsgroups, 200 passes, three seeds: one and three generative layers, trained by ψ(x) and by ψ*, reading proportions
-and tf-idf: 24 fits.
+20 Newsgroups, three seeds.
+
+- 200 passes: one and three generative layers, trained by ψ(x) and by ψ*, reading proportions and tf-idf, 24 fits.
+- Three layers and tf-idf, 40 passes, as a stand-in for Wikipedia: both trainings with inference networks of one to
+  three hidden layers, 18 fits; ψ* for the first or for all but the first ten passes, 6; ψ(x) with an annealed
+  divergence, 9; both trainings with a half, a quarter and an eighth of the words, 18.
 """
 
 from __future__ import annotations
@@ -22,10 +26,26 @@ FEATURES = ("norm", "tfidf")
 EPOCHS = 200
 UNITS = 100
 INNER_STEPS = 100
+SHORT = 40
+"""Passes of the fits that stand in for those on Wikipedia."""
+SWITCH = 10
+DEPTHS = (1, 2, 3)
+ANNEALINGS = (200, 400, 800)
+WORDS = (250, 500, 1000, None)
+PLAIN: dict[str, Any] = {"q_layers": 2, "refined_epochs": None, "annealing": None, "n_words": None}
 
 
-def text_fit(n_layers: int, inference: str, features: str, seed: int, *, quick: bool = False) -> Cell:
-    """Return the cell of one fit to 20 Newsgroups."""
+def text_fit(
+    n_layers: int,
+    inference: str,
+    features: str,
+    seed: int,
+    *,
+    quick: bool = False,
+    epochs: int = EPOCHS,
+    **changes: Any,
+) -> Cell:
+    """Return the cell of one fit to 20 Newsgroups; ``changes`` are of what `PLAIN` holds, or of ``inner_steps``."""
     settings: dict[str, Any] = {
         "data": "newsgroups_nvdm",
         "n_layers": n_layers,
@@ -34,19 +54,21 @@ def text_fit(n_layers: int, inference: str, features: str, seed: int, *, quick: 
         "seed": seed,
         "n_units": 10 if quick else UNITS,
         "hidden": 20 if quick else 400,
-        "epochs": 2 if quick else EPOCHS,
+        "epochs": 2 if quick else epochs,
         "batch_size": 100 if quick else 500,
         "inner_steps": 3 if quick else INNER_STEPS,
         "n_train": 500 if quick else None,
         "n_test": 200 if quick else None,
+        **PLAIN,
     }
+    settings |= changes
     cost = settings["epochs"] * (1 + (settings["inner_steps"] / 2 if inference == "refined" else 0))
     return Cell(
         kind="aistats2018-text",
         settings=settings,
         data="newsgroups_nvdm",
         cost=cost,
-        name=f"20 Newsgroups, {row_name(settings)}, seed {seed}",
+        name=f"20 Newsgroups, {row_name(settings)}{''.join(f', {k}={v}' for k, v in changes.items())}, seed {seed}",
     )
 
 
@@ -57,6 +79,16 @@ def table_3(quick: bool) -> Sequence[Cell]:
         for n_layers in LAYERS
         for inference in TRAININGS
         for features in FEATURES
+        for seed in (SEEDS[:1] if quick else SEEDS)
+    ]
+
+
+def short_fits(quick: bool, trainings: Sequence[str], variants: Sequence[dict[str, Any]]) -> Sequence[Cell]:
+    """Return fits of three layers that read tf-idf, with each change, by each training."""
+    return [
+        text_fit(3, inference, "tfidf", seed, quick=quick, epochs=SHORT, **changes)
+        for inference in trainings
+        for changes in variants
         for seed in (SEEDS[:1] if quick else SEEDS)
     ]
 
