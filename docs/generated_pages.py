@@ -170,7 +170,7 @@ def _of_sklearn(cls: type) -> list[str]:
 
 
 def _parts_of(cls: type[LatentEstimator]) -> list[tuple[str, str, str]]:
-    spec = DataSpec(n_columns=784, n_rows=60_000)
+    spec = DataSpec(n_columns=784, n_rows=60_000, integral=True)
     return _walk("model", cls(n_components=64)._build(spec, 20_000).to_config())
 
 

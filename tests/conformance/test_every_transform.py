@@ -142,6 +142,8 @@ def test_a_rebuilt_body_gives_the_same_vectors(name: str, options: dict) -> None
 @every_body
 def test_gradients_reach_every_weight_of_a_body(name: str, options: dict) -> None:
     body = build(BODIES, name, **options)
+    if not list(body.parameters()):
+        pytest.skip("a body without weights")
     for given in inputs(body):
         gradients = torch.autograd.grad(body(given).square().sum(), list(body.parameters()))
         assert all(g.abs().sum() > 0 for g in gradients)

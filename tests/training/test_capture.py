@@ -191,10 +191,10 @@ def test_steps_are_really_captured(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = 0
     call = TrainStep.__call__
 
-    def counted(self: TrainStep, batch: Any) -> None:
+    def counted(self: TrainStep, batch: Any, stage: int = 0) -> None:
         nonlocal calls
         calls += 1
-        call(self, batch)
+        call(self, batch, stage)
 
     monkeypatch.setattr(TrainStep, "__call__", counted)
     assert _fit(VSC, _rows(sparse=False), "auto").n_iter_ == 200

@@ -76,14 +76,14 @@ def test_the_trainers_records_hold_the_means_of_their_steps() -> None:
     of = model("vsc")
     train = trainer(of, 15)
     seen: list[dict[str, float]] = []
-    loss = train.step.losses[0]
+    loss = train.step.losses[0][0]
 
     def noted(*arguments: object) -> object:
         result = loss(*arguments)  # type: ignore[arg-type]
         seen.append({name: float(value) for name, value in result[1].items()})
         return result
 
-    train.step.losses[0] = noted  # type: ignore[assignment]
+    train.step.losses[0][0] = noted  # type: ignore[assignment]
     records = train.fit(dataset(), None)
     assert [record["step"] for record in records] == [5, 10, 15]
     for record, start in zip(records, (0, 5, 10), strict=True):

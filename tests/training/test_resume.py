@@ -52,10 +52,10 @@ def test_a_killed_run_goes_on_exactly(variant: str, tmp_path: Path) -> None:
 def test_the_moment_of_the_kill_does_not_matter(step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     call = TrainStep.__call__
 
-    def kill(self: TrainStep, batch: Any) -> None:
+    def kill(self: TrainStep, batch: Any, stage: int = 0) -> None:
         if int(self.step) == step:
             raise Killed
-        call(self, batch)
+        call(self, batch, stage)
 
     with monkeypatch.context() as patch:
         patch.setattr(TrainStep, "__call__", kill)
@@ -179,7 +179,7 @@ def _interrupting(patch: pytest.MonkeyPatch, where: str, step: int) -> None:
     original, state = getattr(owner, name), {"steps": 0, "raised": False}
     count = TrainStep.__call__
 
-    def counted(self: TrainStep, batch: Any) -> None:
+    def counted(self: TrainStep, batch: Any, stage: int = 0) -> None:
         count(self, batch)
         state["steps"] += 1
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from fewhot.core.records import Batch, Dense, Knobs, Noise, Params, Terms
 from fewhot.core.seeding import stream
 from fewhot.data import DenseDataset, RaggedDataset
-from fewhot.inference import OptimiserSpec, Phase
+from fewhot.inference import Inference, OptimiserSpec, Phase
 from fewhot.models import vae, vsc
 from fewhot.models.latent_model import LatentModel
 from fewhot.training import Settings, Trainer
@@ -67,7 +67,7 @@ def same(a: Weights, b: Weights) -> bool:
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
 
 
-class PoisonedLoss:
+class PoisonedLoss(Inference):
     """An inference procedure: ordinary steps, but from step ``at`` on a term is not finite."""
 
     def __init__(self, at: int, value: float = float("nan"), term: str = "reconstruction") -> None:
@@ -75,7 +75,7 @@ class PoisonedLoss:
         self.value = value
         self.term = term
 
-    def phases(self, of: LatentModel) -> list[Phase]:
+    def phases(self, of: LatentModel, stage: int = 0) -> list[Phase]:
         taken = -1
 
         def loss(batch: Batch, knobs: Knobs, noise: Noise, memo: Params) -> Terms:
@@ -99,6 +99,8 @@ class PoisonedLoss:
 class Straight(nn.Module):
     """A model of one vector: the loss is ``factor(step) * w.sum()``, so its gradient is known exactly."""
 
+    n_stages = 1
+
     def __init__(self, factor: Callable[[int], float], n: int = 4) -> None:
         super().__init__()
         self.w = nn.Parameter(torch.zeros(n))
@@ -107,7 +109,7 @@ class Straight(nn.Module):
         self._factor = factor
         self._taken = 0
 
-    def phases(self, _: nn.Module) -> list[Phase]:
+    def phases(self, _: nn.Module, stage: int = 0) -> list[Phase]:
         def loss(batch: Batch, knobs: Knobs, noise: Noise, memo: Params) -> Terms:
             value = self._factor(self._taken) * self.w.sum()
             self._taken += 1
@@ -124,14 +126,14 @@ class _NoControls(nn.Module):
         """Nothing to move."""
 
 
-class TwoPhases:
+class TwoPhases(Inference):
     """An inference procedure that moves the decoder first and the encoder after it, and notes what each saw."""
 
     def __init__(self, rates: Sequence[float] = (1.0, 1.0)) -> None:
         self.rates = rates
         self.seen: list[tuple[str, Weights]] = []
 
-    def phases(self, of: LatentModel) -> list[Phase]:
+    def phases(self, of: LatentModel, stage: int = 0) -> list[Phase]:
         def phase(name: str, parameters: list[nn.Parameter], rate: float) -> Phase:
             def loss(batch: Batch, knobs: Knobs, noise: Noise, memo: Params) -> Terms:
                 self.seen.append((name, weights(of)))

@@ -36,7 +36,7 @@ def nfa(
     n_layers: int = 3,
     encoder: str | nn.Module = "auto",
     activation: str = "relu",
-    likelihood: str | Likelihood = "multinomial",
+    likelihood: str | Likelihood = "auto",
     observation: str = "as-is",
     features: str = "auto",
     smooth_idf: bool = False,
@@ -74,6 +74,8 @@ def nfa(
     if isinstance(procedure, SVI):
         for parameter in latent.parameters():
             nn.init.zeros_(parameter)  # every row begins at 0
+    if likelihood == "auto" and seen.counts:
+        likelihood = "multinomial"
     widths = [hidden_layer_sizes[0]] * (n_layers - 1)
     return LatentModel(
         observation=observed,
