@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +218,55 @@ def test_a_failed_capture_on_a_gpu_logs_one_line_and_changes_nothing(
     assert len(caplog.records) == 1
     assert "no graph today" in caplog.records[0].getMessage()
     _assert_close(fallen_back, eager)
+
+
+def _while_capturing(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+    """Let something happen in the middle of every capture."""
+    call = TrainStep.__call__
+
+    def interrupted(self: TrainStep, batch: Any, stage: int = 0) -> None:
+        call(self, batch, stage)
+        if torch.cuda.is_current_stream_capturing():
+            happens()
+            self.step += 0  # goes on recording
+
+    monkeypatch.setattr(TrainStep, "__call__", interrupted)
+
+
+@gpu
+@pytest.mark.parametrize("compile", ["auto", True])
+def test_a_capture_spoilt_half_way_logs_one_line_and_changes_nothing(
+    compile: str | bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    eager = _fit(VSC, _rows(sparse=False), False)
+    _while_capturing(monkeypatch, torch.cuda.synchronize)
+    with caplog.at_level(logging.WARNING, logger="fewhot"):
+        fallen_back = _fit(VSC, _rows(sparse=False), compile)
+    assert [record.getMessage()[:50] for record in caplog.records] == [
+        "Steps run eagerly: capturing them as a graph faile"
+    ]
+    _assert_close(fallen_back, eager)
+
+
+@gpu
+def test_graphs_of_earlier_fits_are_not_destroyed_during_a_capture(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier = [_fit(VSC, _rows(sparse=False), "graph") for _ in range(3)]
+
+    def drop_and_make_garbage() -> None:
+        earlier.clear()  # cycles keep their graphs until the next collection
+        _ = [[object()] for _ in range(10)]
+
+    _while_capturing(monkeypatch, drop_and_make_garbage)
+    before = gc.get_threshold()
+    gc.set_threshold(1, 1, 1)
+    try:
+        with caplog.at_level(logging.WARNING, logger="fewhot"):
+            _fit(VSC, _rows(sparse=False), "graph", max_steps=20)
+    finally:
+        gc.set_threshold(*before)
+    assert not caplog.records
 
 
 @gpu

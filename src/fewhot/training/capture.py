@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
@@ -106,7 +108,25 @@ class _Graph:
 
     def _capture(self) -> torch.cuda.CUDAGraph:
         graph = torch.cuda.CUDAGraph()
+        untouched = self._generator.clone_state()
         graph.register_generator_state(self._generator)
-        with torch.cuda.graph(graph, stream=self._stream):
-            self._step(self._index)
+        try:
+            with _no_garbage_collected(), torch.cuda.graph(graph, stream=self._stream):
+                self._step(self._index)
+        except Exception:
+            self._generator.graphsafe_set_state(untouched)  # a state left in capture draws nothing outside a graph
+            raise
         return graph
+
+
+@contextmanager
+def _no_garbage_collected() -> Iterator[None]:
+    """Keep Python from destroying an earlier fit's graphs now: a call like that spoils a capture under way."""
+    gc.collect()
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
