@@ -8,11 +8,14 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Generator, Tensor
 from torch.distributions import Distribution, constraints
+from torch.nn.functional import logsigmoid
 
 from fewhot.core.records import Noise
 from fewhot.distributions.gates import ExactGate
 from fewhot.distributions.noise import ONE_DRAW, Shape, fit_noise
-from fewhot.distributions.spike_slab import SpikeSlab, SpikeSlabKL, kl_parts
+from fewhot.distributions.spike_slab import SpikeSlab, SpikeSlabKL
+
+_IMPOSSIBLE = -1e6
 
 
 class SpikeSlabMixture(Distribution):
@@ -37,6 +40,7 @@ class SpikeSlabMixture(Distribution):
     def __init__(self, components: SpikeSlab, validate_args: bool | None = None) -> None:
         self.components = components
         self.n_components = components.batch_shape[0]
+        self._last_kl: tuple[SpikeSlab, SpikeSlabKL] | None = None
         super().__init__(ONE_DRAW, components.batch_shape[-1:], validate_args=validate_args)
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
@@ -64,6 +68,12 @@ class SpikeSlabMixture(Distribution):
         """Return the law called ``index``, (K,), or those of several indices, (..., K)."""
         laws = self.components
         return SpikeSlab(laws.logits[index], laws.loc[index], laws.scale[index], validate_args=False)
+
+    def component_kl(self, q: SpikeSlab) -> SpikeSlabKL:
+        """Return `component_kl` of this mixture; asked again about the same law, what it found the last time."""
+        if self._last_kl is None or self._last_kl[0] is not q:
+            self._last_kl = q, component_kl(q, self)
+        return self._last_kl[1]
 
     def noise_like(self, sample_shape: Shape = ONE_DRAW, generator: Generator | None = None) -> Noise:
         """Draw the numbers a draw would use: ``choice`` and ``gate`` uniform, ``slab`` standard normal."""
@@ -93,10 +103,23 @@ class MixtureKL(NamedTuple):
 
 
 def component_kl(q: SpikeSlab, p: SpikeSlabMixture) -> SpikeSlabKL:
-    """Divergence of whole codes from each component, (..., U), as a term for the gates and a term for the slabs."""
-    wide = SpikeSlab(q.logits[..., None, :], q.loc[..., None, :], q.scale[..., None, :], validate_args=False)
-    gate, slab = kl_parts(wide, p.components)  # (..., U, K)
-    return SpikeSlabKL(gate.sum(-1), slab.sum(-1))
+    r"""Divergence of whole codes from each component, (..., U), as a term for the gates and a term for the slabs.
+
+    .. math:: \sum_j B(\gamma_j\,\|\,\rho_{uj}) = -H(\gamma) - \sum_j \big[\gamma_j \log\rho_{uj}
+        + (1-\gamma_j)\log(1-\rho_{uj})\big]
+
+    The sums of `kl_parts`, ordered so that few operations have the size (..., U, K). What a component rules out costs
+    a million nats instead of infinitely many, so that its weight in a mixture is zero and not undefined.
+    """
+    laws = p.components
+    on, off = (logsigmoid(logits).clamp(min=_IMPOSSIBLE) for logits in (laws.logits, -laws.logits))  # (U, K)
+    probs = q.probs
+    shared = -ExactGate(q.logits, validate_args=False).entropy().sum(-1, keepdim=True)  # (..., 1)
+    gate = shared - torch.lerp(off, on, probs[..., None, :]).sum(-1)
+    squares = (q.loc[..., None, :] - laws.loc).square() + q.scale.square()[..., None, :]
+    costs = torch.addcmul(2 * laws.scale.log(), squares, laws.scale.square().reciprocal())
+    slab = (0.5 * probs[..., None, :] * costs).sum(-1)
+    return SpikeSlabKL(gate, slab - (probs * (q.scale.log() + 0.5)).sum(-1, keepdim=True))
 
 
 def choice_kl(log_weights: Tensor) -> Tensor:
@@ -116,7 +139,7 @@ def mixture_kl_bound(q: SpikeSlab, p: SpikeSlabMixture) -> MixtureKL:
 
     The right-hand side with any other weights is larger: these are the best ones. Equality for U = 1.
     """
-    gate, slab = component_kl(q, p)
+    gate, slab = p.component_kl(q)
     log_weights = torch.log_softmax(-(gate + slab), dim=-1)
     weights = log_weights.exp()
     return MixtureKL((weights * gate).sum(-1), (weights * slab).sum(-1), choice_kl(log_weights))

@@ -9,7 +9,7 @@ from fewhot.core.checks import one_of, real_number
 from fewhot.core.clipping import clip_keeping_gradient
 from fewhot.core.records import ColumnMoments, Knobs, Params, Pass, Rows, Terms
 from fewhot.core.registry import TERMS
-from fewhot.distributions import SpikeSlab, SpikeSlabMixture, bernoulli_kl, choice_kl, component_kl
+from fewhot.distributions import SpikeSlab, SpikeSlabMixture, bernoulli_kl, choice_kl
 from fewhot.features.transforms import Features
 from fewhot.nn import RowsLinear
 from fewhot.objectives.objective import Term
@@ -80,7 +80,7 @@ class PseudoInputKL(Term):
         assert isinstance(result.q, SpikeSlab)
         assert isinstance(result.p, SpikeSlabMixture)
         total = torch.stack(tuple(divergence.values())).sum(0)  # (B,)
-        kl = torch.stack(component_kl(result.q, result.p)).sum(0)  # (B, U)
+        kl = torch.stack(result.p.component_kl(result.q)).sum(0)  # (B, U)
         log_weights = self.log_weights(result.batch.x, kl, exact=knobs.gates == "exact")  # (B, U)
         weights = log_weights.exp()
         paper = (weights * kl).sum(-1)

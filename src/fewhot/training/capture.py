@@ -67,9 +67,8 @@ class Runner:
         if self._compiled:
             self.step.forget_compiled()
         torch.cuda.synchronize(self.step.device)
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        self.why_eager = reason
-        log.warning("Steps run eagerly: capturing them as a graph failed (%s).", reason)
+        self.why_eager = _first_sentence(error)
+        log.warning("Steps run eagerly: capturing them as a graph failed (%s).", self.why_eager)
 
     def _why_not(self, compile: str | bool) -> str | None:
         if self.capturing or compile is False or self.step.device.type != "cuda":
@@ -92,12 +91,19 @@ class _Graph:
 
     def __call__(self, index: Tensor) -> None:
         self._index.copy_(index)
-        if self._taken < WARM_UPS:
-            self._warm_up()
+        if self._graph is not None:
+            self._graph.replay()
             return
-        if self._graph is None:
-            self._graph = self._capture()
-        self._graph.replay()
+        untouched = self._generator.clone_state()
+        try:
+            if self._taken < WARM_UPS:
+                self._warm_up()
+            else:
+                self._graph = self._capture()
+                self._graph.replay()
+        except Exception:
+            self._generator.graphsafe_set_state(untouched)  # the step will be taken again, with the same numbers
+            raise
 
     def _warm_up(self) -> None:
         self._stream.wait_stream(torch.cuda.current_stream())
@@ -108,20 +114,20 @@ class _Graph:
 
     def _capture(self) -> torch.cuda.CUDAGraph:
         graph = torch.cuda.CUDAGraph()
-        untouched = self._generator.clone_state()
         graph.register_generator_state(self._generator)
-        try:
-            with _no_garbage_collected(), torch.cuda.graph(graph, stream=self._stream):
-                self._step(self._index)
-        except Exception:
-            self._generator.graphsafe_set_state(untouched)  # a state left in capture draws nothing outside a graph
-            raise
+        with _no_garbage_collected(), torch.cuda.graph(graph, stream=self._stream):
+            self._step(self._index)
         return graph
+
+
+def _first_sentence(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
 
 
 @contextmanager
 def _no_garbage_collected() -> Iterator[None]:
-    """Keep Python from destroying an earlier fit's graphs now: a call like that spoils a capture under way."""
+    """Keep Python from freeing device objects of earlier fits now: what that calls may spoil a capture under way."""
     gc.collect()
     was_enabled = gc.isenabled()
     gc.disable()
