@@ -24,7 +24,7 @@ def arguments(settings: Mapping[str, Any], n_columns: int) -> dict[str, Any]:
         "batch_size": settings["batch_size"],
         "learning_rate": settings["learning_rate"],
         "n_iter_no_change": None,
-        "compile": "graph",
+        "compile": "auto",
         "random_state": settings["seed"],
     }
 

@@ -230,7 +230,7 @@ FIGURE_3_BINARY = Entry(
     data=("smiley",),
     protocol=(
         "Smiley, 60,000 training faces with 18 sources, black and white as they are drawn, Bernoulli likelihood for "
-        "all models; 20, 60 and 120 units, one hidden layer of 1,000 on either side, 20,000 steps of 200, step size "
+        "all models; 20, 60 and 120 units, one hidden layer of 2,000 on either side, 30,000 steps of 500, step size "
         "1e-3. VSC of this library: joint prior, 9 active units asked for, none to serve more than 55 % of the rows, a "
         f"dense start over half of the steps, a decoder that sees the gates. {MEASURED}, other ones than those on "
         "which the VSC's options were chosen."
@@ -240,8 +240,8 @@ FIGURE_3_BINARY = Entry(
     open_choices=CHOICES,
     changes=(
         "Faces are black and white with a Bernoulli likelihood, not of unit norm with a Gaussian one; the VSC is that "
-        f"of this library; networks of 1,000 and {BLACK_AND_WHITE.steps:,} steps of 200, not 3,000 and "
-        f"{SMILEY_STEPS:,} of 500.",
+        f"of this library; networks of 2,000 and {BLACK_AND_WHITE.steps:,} steps, not 3,000 and "
+        f"{SMILEY_STEPS:,}.",
     ),
     cells=partial(first_cells, faces=BLACK_AND_WHITE),
     follow_up=partial(chosen_betas, faces=BLACK_AND_WHITE),

@@ -77,7 +77,7 @@ AS_PUBLISHED = Faces(
     pictures="unit-norm", vsc="vsc", seeds=SEEDS, steps=STEPS, hidden=HIDDEN, batch_size=BATCH, learning_rate=5e-4
 )
 BLACK_AND_WHITE = Faces(
-    pictures="binary", vsc="vsc-dense", seeds=(3, 4, 5), steps=20_000, hidden=1000, batch_size=200, learning_rate=1e-3
+    pictures="binary", vsc="vsc-dense", seeds=(6, 7, 8), steps=30_000, hidden=2000, batch_size=BATCH, learning_rate=1e-3
 )
 
 
