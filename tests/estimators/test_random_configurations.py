@@ -12,7 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fewhot.core.devices import PRECISIONS
 from fewhot.core.registry import ESTIMATORS
+from fewhot.estimators.nfa import ANNEALINGS, INFERENCES
+from fewhot.inference.refined import KEPT, ORDERS, TEACHERS
 from fewhot.latents.beta_spike_slab import FORMS
+from fewhot.models.nfa import INPUTS
+from fewhot.nn.mlp import ACTIVATIONS
 
 N_CONFIGURATIONS = 200
 N_STEPS = 200
@@ -55,12 +59,35 @@ def draw_start(rng: np.random.Generator, options: dict[str, Any]) -> dict[str, A
     return options if "alpha" in options or rng.random() < 0.5 else {**options, "dense_start": rng.uniform(0, 0.6)}
 
 
+def draw_counts_options(rng: np.random.Generator, n_components: int) -> dict[str, Any]:
+    """Return arguments that only NFA has."""
+    options = {
+        "n_layers": int(rng.integers(1, 4)),
+        "inference": str(rng.choice(INFERENCES)),
+        "inner_steps": int(rng.integers(1, 6)),
+        "inner_keep": str(rng.choice(KEPT)),
+        "phase_order": str(rng.choice(ORDERS)),
+        "encoder_by": str(rng.choice(TEACHERS)),
+        "features": str(rng.choice(list(INPUTS))),
+        "activation": str(rng.choice(list(ACTIVATIONS))),
+        "dropout": float(rng.uniform(0, 0.9)),
+        "kl_annealing": str(rng.choice(["auto", "none", *ANNEALINGS])),
+    }
+    if rng.random() < 0.5:
+        return options
+    sparsity = draw_sparsity(rng, n_components)
+    sparsity.pop("alpha", None)
+    return {**options, "latent": "spike-slab", **sparsity}
+
+
 def draw_options(rng: np.random.Generator, name: str, n_components: int) -> dict[str, Any]:
     """Return arguments that only this estimator has."""
     if name == "VAE":
         return {"beta": float(10 ** rng.uniform(-1, 1.5)), "penalty": rng.choice([None, "l1", "l2"])}
     if name == "BetaTCVAE":
         return {"beta": float(10 ** rng.uniform(-1, 1.5))}
+    if name == "NFA":
+        return draw_counts_options(rng, n_components)
     if name == "HSVAE" and rng.random() < 0.3:
         return {"recipe": "prokhorov2021", "slab_sees_gamma": bool(rng.random() < 0.5)}
     if name == "HSVAE":
@@ -80,6 +107,7 @@ def draw(seed: int) -> tuple[str, dict[str, Any], Any]:
     """Return an estimator's name, its arguments and rows for it."""
     rng = np.random.default_rng(seed)
     kind, name = str(rng.choice(list(LIKELIHOODS))), str(rng.choice(list(ESTIMATORS)))
+    kind = "counts" if name == "NFA" else kind
     n_components = int(rng.integers(1, 80))
     arguments = {
         "n_components": n_components,
