@@ -1,7 +1,8 @@
 """On the challenges of learning with inference networks on sparse, high-dimensional data, AISTATS 2018."""
 
 from fewhot.reproduction.aistats2018 import fitting as fitting  # enters the cell functions
-from fewhot.reproduction.aistats2018.mechanics import FIGURE_3, FIGURE_4, FIGURE_5, FIGURE_6, FIGURE_9, FIGURE_10
+from fewhot.reproduction.aistats2018.mechanics import MECHANICS
+from fewhot.reproduction.aistats2018.rare import FIGURE_6, FIGURE_11
 from fewhot.reproduction.aistats2018.text import FIGURE_7, FIGURE_8, TABLE_1, TABLE_3
 
-ENTRIES = (*(TABLE_1, TABLE_3, FIGURE_3, FIGURE_4, FIGURE_5, FIGURE_6, FIGURE_7, FIGURE_8, FIGURE_9, FIGURE_10),)
+ENTRIES = (TABLE_1, TABLE_3, FIGURE_7, FIGURE_8, *MECHANICS, FIGURE_6, FIGURE_11)

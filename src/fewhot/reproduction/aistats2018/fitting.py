@@ -10,7 +10,7 @@ import numpy as np
 
 from fewhot.estimators import NFA
 from fewhot.metrics import code_divergence, jacobian_spectrum, rare_word_correlation, rare_words
-from fewhot.reproduction.aistats2018.grid import INNER_STEPS
+from fewhot.reproduction.aistats2018.grid import INNER_STEPS, SEEDS
 from fewhot.reproduction.cells import Measured, cell_function, dataset
 
 RARE_ROWS = 2000
@@ -55,7 +55,9 @@ def fit_text(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
         numbers[name] = model.perplexity(test)
         numbers[f"{name}_validation"] = model.perplexity(validation)
         numbers[f"{name}_corpus"] = model.perplexity(test, average="corpus")
-    numbers |= _rare_words(model, train)
+    rare = [_rare_words(model, train, X, name) for X, name in ((train, "train"), (test, "test"))]
+    for found in rare:
+        numbers |= found.numbers
     spectrum = jacobian_spectrum(model).values
     numbers["singular_above_one"] = float((spectrum > 1).sum())
     numbers["best_step"] = float(max(model.history_, key=lambda record: _watched(record["evaluation"]))["step"])
@@ -63,15 +65,21 @@ def fit_text(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
         name: np.array([record["evaluation"].get(name, np.nan) for record in model.history_])
         for name in ("bound", "refined_bound")
     }
-    return Measured(numbers, {"spectrum": spectrum, "epoch": _epochs(model), **curves})
+    arrays = {"spectrum": spectrum, "epoch": _epochs(model), **curves}
+    if settings["seed"] == SEEDS[0]:
+        arrays |= {"word_shares": np.sort((train > 0).mean(axis=0))[::-1], **rare[0].arrays, **rare[1].arrays}
+    return Measured(numbers, arrays)
 
 
-def _rare_words(model: NFA, X: Any) -> dict[str, float]:
-    """Return how the divergence of ψ(x) from ψ* goes with the number of rare words, on some of the training rows."""
-    some = X[:RARE_ROWS]
+def _rare_words(model: NFA, train: Any, rows: Any, name: str) -> Measured:
+    """Return how the divergence of ψ(x) from ψ* goes with the number of rare words, on some rows."""
+    some = rows[:RARE_ROWS]
     said, found = (model.set_params(refine_steps=steps).codes(some) for steps in (0, INNER_STEPS))
-    apart, rare = code_divergence(said, found), rare_words(some, training=X)
-    return {"divergence": float(apart.mean()), "rare_word_correlation": float(rare_word_correlation(apart, rare))}
+    apart, rare = code_divergence(said, found), rare_words(some, training=train)
+    return Measured(
+        {f"divergence_{name}": float(apart.mean()), f"rare_{name}": float(rare_word_correlation(apart, rare))},
+        {f"divergences_{name}": apart, f"rare_words_{name}": rare},
+    )
 
 
 def _watched(evaluation: Mapping[str, float]) -> float:

@@ -5,7 +5,8 @@
 - 200 passes: one and three generative layers, trained by ψ(x) and by ψ*, reading proportions and tf-idf, 24 fits.
 - Three layers and tf-idf, 40 passes, as a stand-in for Wikipedia: both trainings with inference networks of one to
   three hidden layers, 18 fits; ψ* for the first or for all but the first ten passes, 6; ψ(x) with an annealed
-  divergence, 9; both trainings with a half, a quarter and an eighth of the words, 18.
+  divergence, 9; both trainings with a half, a quarter and an eighth of the words, 18; ψ* with 5, 20, 50 and 200 steps,
+  12.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ SWITCH = 10
 DEPTHS = (1, 2, 3)
 ANNEALINGS = (200, 400, 800)
 WORDS = (250, 500, 1000, None)
+ASCENTS = (5, 20, 50, INNER_STEPS, 200)
+"""Numbers of inner steps of the sweep."""
 PLAIN: dict[str, Any] = {"q_layers": 2, "refined_epochs": None, "annealing": None, "n_words": None}
 
 
