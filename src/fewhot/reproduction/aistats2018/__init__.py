@@ -3,6 +3,7 @@
 from fewhot.reproduction.aistats2018 import fitting as fitting  # enters the cell functions
 from fewhot.reproduction.aistats2018.mechanics import MECHANICS
 from fewhot.reproduction.aistats2018.rare import FIGURE_6, FIGURE_11
+from fewhot.reproduction.aistats2018.recommendation import TABLE_2
 from fewhot.reproduction.aistats2018.text import FIGURE_7, FIGURE_8, TABLE_1, TABLE_3
 
-ENTRIES = (TABLE_1, TABLE_3, FIGURE_7, FIGURE_8, *MECHANICS, FIGURE_6, FIGURE_11)
+ENTRIES = (TABLE_1, TABLE_2, TABLE_3, FIGURE_7, FIGURE_8, *MECHANICS, FIGURE_6, FIGURE_11)
