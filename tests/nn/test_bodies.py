@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from fewhot.core.errors import InvalidParameterError
-from fewhot.core.records import Dense
-from fewhot.nn import MLP, RowsLinear, RowsMLP, UserBody
+from fewhot.core.records import Dense, Ragged
+from fewhot.nn import MLP, RowsLinear, RowsMLP, UserBody, rows_linear
 from tests.parts import both_kinds, ragged, rows
 
 
@@ -35,6 +35,30 @@ def test_sparse_gradients_are_the_dense_ones() -> None:
         gradients.append(torch.autograd.grad(layer(x).square().sum(), list(layer.parameters())))
     for dense, sparse in zip(*gradients, strict=True):
         torch.testing.assert_close(dense, sparse)
+
+
+@pytest.mark.parametrize("n_rows", [1, 4])
+def test_rows_without_entries_are_their_bias(n_rows: int) -> None:
+    layer, x = RowsLinear(5, 3), rows("real")[:n_rows].clone()
+    x[::2] = 0
+    padded = Ragged(
+        torch.nn.functional.pad(ragged(x).indices, (0, 6)), torch.nn.functional.pad(ragged(x).values, (0, 6)), 5
+    )
+    torch.testing.assert_close(layer(padded), layer(Dense(x)))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("largest", [0, 10**9], ids=["entries", "dense"])
+def test_a_gpu_finds_what_a_cpu_finds(largest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows_linear, "LARGEST_DENSE", largest)
+    layer, x, found = RowsLinear(5, 3), ragged(rows("real")), []
+    for device in ("cpu", "cuda"):
+        there = layer.to(device)
+        h = there(Ragged(x.indices.to(device), x.values.to(device), x.n_columns))
+        found.append([h.cpu(), *(g.cpu() for g in torch.autograd.grad(h.square().sum(), list(there.parameters())))])
+    for a, b in zip(*found, strict=True):
+        torch.testing.assert_close(a, b)
 
 
 def test_mlp_is_layers_with_an_activation_after_each() -> None:

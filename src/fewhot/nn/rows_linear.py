@@ -12,6 +12,11 @@ from fewhot.core.parts import Part
 from fewhot.core.records import Ragged, Rows
 from fewhot.core.registry import BODIES
 
+LARGEST_DENSE = 2**27
+"""Elements of the largest batch that is made dense on a GPU: 512 MiB."""
+DENSE_COLUMNS_AN_ENTRY = 128
+"""How many columns of a dense product a GPU goes through in the time of one entry of a padded sparse one."""
+
 
 @BODIES.register("rows-linear")
 class RowsLinear(Part):
@@ -28,6 +33,27 @@ class RowsLinear(Part):
     def forward(self, x: Rows) -> Tensor:
         """Return (B, n_out)."""
         if isinstance(x, Ragged):
-            weighted = F.embedding_bag(x.indices, self.weight, per_sample_weights=x.values, mode="sum")
-            return weighted + self.bias
+            return self.bias + _of_entries(x, self.weight)
         return torch.addmm(self.bias, x.x, self.weight)
+
+
+def _of_entries(x: Ragged, weight: Tensor) -> Tensor:
+    """Return the product of sparse rows and a matrix, (B, n_out), in the way that is cheapest where they are.
+
+    A CPU goes through the entries that are there, whose number differs from batch to batch. Captured steps have one
+    shape, padding included, and a row much longer than the others makes most of it padding: a dense batch is then
+    the smaller matter for a GPU, unless the rows are very wide.
+    """
+    if x.values.device.type == "cpu":
+        return _product_of_present(x, weight)
+    if x.n_rows * x.n_columns <= LARGEST_DENSE and x.n_columns <= DENSE_COLUMNS_AN_ENTRY * x.values.shape[1]:
+        return x.dense() @ weight
+    return F.embedding_bag(x.indices, weight, per_sample_weights=x.values, mode="sum")
+
+
+def _product_of_present(x: Ragged, weight: Tensor) -> Tensor:
+    """Return the product of sparse rows and a matrix from the entries that are not 0."""
+    present = x.values != 0
+    ends = present.sum(-1).cumsum(0)
+    offsets = F.pad(ends[:-1], (1, 0)) if len(ends) else ends
+    return F.embedding_bag(x.indices[present], weight, offsets, per_sample_weights=x.values[present], mode="sum")
