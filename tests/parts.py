@@ -7,12 +7,13 @@ import torch
 from torch import Tensor
 
 from fewhot.core.records import Batch, DataSpec, Dense, Noise, Params, Pass, Ragged, Rows
+from fewhot.core.registry import LIKELIHOODS
 from fewhot.core.seeding import seeded, stream
 from fewhot.features import AsIs, Identity
 from fewhot.inference import Amortised
 from fewhot.inference.evaluation import EXACT
 from fewhot.latents import GaussianLatent, Latent, SpikeSlabLatent
-from fewhot.likelihoods import BernoulliLikelihood, GaussianLikelihood, Likelihood
+from fewhot.likelihoods import GaussianLikelihood, Likelihood
 from fewhot.models import Decoder, Encoder, LatentModel
 from fewhot.nn import RowsMLP
 from fewhot.objectives import KL, Objective, Reconstruction
@@ -107,7 +108,7 @@ def assemble(latent: Latent, prior: Prior, likelihood: Likelihood, hidden: list[
 def small_model(family: str, likelihood: str = "bernoulli", seed: int = 0) -> LatentModel:
     """Return a small model with every weight moved from its start."""
     with seeded(seed, "small model"):
-        head = BernoulliLikelihood(N_COLUMNS) if likelihood == "bernoulli" else GaussianLikelihood(N_COLUMNS)
+        head = LIKELIHOODS[likelihood](N_COLUMNS)
         if family == "gaussian":
             model = assemble(GaussianLatent(N_HIDDEN, N_LATENT), StandardPrior(N_LATENT), head)
         elif family == "pseudo-inputs":

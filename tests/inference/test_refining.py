@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fewhot.codes.encoding import REFINE_DRAWS
 from fewhot.inference import exact_bound, refine
 from fewhot.latents import BinaryConcrete, GaussianLatent, SharpSigmoid, SpikeSlabLatent
 from fewhot.models import LatentModel
@@ -50,6 +51,23 @@ def test_rows_gain(family: str) -> None:
     better = refine(model, batch_of(x), psi, bank, 50)
     gain = exact_bound(model, batch_of(x), bank, better) - exact_bound(model, batch_of(x), bank, psi)
     assert (gain > 0.1).all()
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    family=st.sampled_from(FAMILIES),
+    data=st.sampled_from([("bernoulli", "binary"), ("multinomial", "counts"), ("poisson", "counts")]),
+    seed=st.integers(0, 1000),
+    n_steps=st.integers(1, 60),
+)
+def test_what_is_gained_holds_on_fresh_noise(family: str, data: tuple[str, str], seed: int, n_steps: int) -> None:
+    likelihood, kind = data
+    model, x = small_model(family, likelihood, seed), rows(kind, seed=seed)
+    psi = psi_of(model, x)
+    better = refine(model, batch_of(x), psi, bank_of(model, REFINE_DRAWS, seed), n_steps)
+    fresh = bank_of(model, 200, seed + 1)
+    gain = exact_bound(model, batch_of(x), fresh, better) - exact_bound(model, batch_of(x), fresh, psi)
+    assert gain.mean() >= -2 * gain.std() / len(gain) ** 0.5
 
 
 @pytest.mark.parametrize("family", FAMILIES)
