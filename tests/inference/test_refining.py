@@ -63,7 +63,7 @@ def test_rows_gain(family: str) -> None:
 def test_what_is_gained_holds_on_fresh_noise(family: str, data: tuple[str, str], seed: int, n_steps: int) -> None:
     likelihood, kind = data
     model, x = small_model(family, likelihood, seed), rows(kind, seed=seed)
-    psi = psi_of(model, x)
+    psi = refine(model, batch_of(x), psi_of(model, x), bank_of(model, 4, seed + 2), 12, 0.2)  # as a good encoder says
     better = refine(model, batch_of(x), psi, bank_of(model, REFINE_DRAWS, seed), n_steps)
     fresh = bank_of(model, 200, seed + 1)
     gain = exact_bound(model, batch_of(x), fresh, better) - exact_bound(model, batch_of(x), fresh, psi)
