@@ -14,7 +14,8 @@ import scipy.sparse as sp
 import torch
 
 from fewhot import NFA, VSC, FewhotError
-from fewhot.data import RaggedDataset, open_rows, write_rows
+from fewhot.core.errors import DataError
+from fewhot.data import RaggedDataset, open_data, open_rows, write_rows
 from fewhot.data.stored import StoredDataset
 from tests.estimators.cases import SMALL, assert_one_sentence, dense, same_weights
 
@@ -150,3 +151,19 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
         peaks.append(1024 * int(done.stdout))
     on_disk = 8 * block.nnz * 90
     assert peaks[1] - peaks[0] < on_disk / 2
+
+
+def test_a_folder_of_rows_is_read_like_a_file(tmp_path: Path) -> None:
+    X = sp.csr_array(np.random.default_rng(0).poisson(0.3, (20, 5)).astype(np.float32))
+    write_rows(tmp_path / "rows", X)
+    loaded = open_data(tmp_path / "rows")
+    assert (loaded.X != X).nnz == 0
+    assert loaded.name == "rows"
+    assert len(open_data(tmp_path / "rows", split="train")) < 20
+    with pytest.raises(DataError, match="label"):
+        open_data(tmp_path / "rows", label="kind")
+
+
+def test_another_folder_is_refused_with_a_hint(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="write_rows"):
+        open_data(tmp_path)

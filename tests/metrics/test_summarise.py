@@ -121,6 +121,14 @@ def test_sparse_counts_are_summarised() -> None:
     assert found.facts["grey_levels"] is False
 
 
+def test_proportions_of_counts_have_a_perplexity() -> None:
+    X = sp.csr_array(np.random.default_rng(0).poisson(0.5, size=(60, 9)))
+    nfa = fh.NFA(n_components=5, max_steps=20, random_state=0).fit(X)
+    assert summarise(nfa, X).value("perplexity") == pytest.approx(nfa.perplexity(X), rel=1e-4)
+    rates = fh.NFA(n_components=5, max_steps=20, likelihood="poisson", random_state=0).fit(X)
+    assert summarise(rates, X).get("perplexity") is None
+
+
 def test_grey_levels_leave_calibration_unjudged() -> None:
     X = np.random.default_rng(0).random((60, 5))
     found = summarise(fh.VSC(n_components=4, l0=2, max_steps=20, random_state=0).fit(X), X)

@@ -50,7 +50,8 @@ def fit(
         Path | None, typer.Option(help="Go on with the run in this folder where it stopped.", show_default=False)
     ] = None,
     model: Annotated[
-        str | None, _option("sparse codes: vsc (the default), hsvae; dense: vae, betatcvae, matvae.", _MODEL)
+        str | None,
+        _option("sparse codes: vsc (the default), hsvae; dense: vae, betatcvae, matvae; of counts: nfa.", _MODEL),
     ] = None,
     n_components: Annotated[int | None, _option("Units to choose from; 64 unless told.", _MODEL)] = None,
     density: Annotated[float | None, _option("Mean share of active units to hold.", _MODEL)] = None,

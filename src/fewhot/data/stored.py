@@ -124,6 +124,11 @@ class BackedRows(StoredRows):
         return np.diff(self.rows(index).indptr)
 
 
+def is_rows_folder(path: Path) -> bool:
+    """Say whether this is a folder that `write_rows` made."""
+    return (path / _FACTS).is_file()
+
+
 def open_rows(path: str | Path) -> FolderRows:
     """Open a folder of sparse rows without loading it; every estimator reads it as it reads a sparse matrix."""
     return FolderRows(path)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from fewhot.core.errors import InvalidInputError
-from fewhot.core.registry import OBSERVATIONS
+from fewhot.core.registry import LIKELIHOODS, OBSERVATIONS
 from fewhot.metrics.activity import ALWAYS_ON_SHARE, activity
 from fewhot.metrics.calibration import self_calibration
 from fewhot.metrics.code_kinds import Kind, activity_probabilities, code_matrix
 from fewhot.metrics.estimates import Estimate, estimate
-from fewhot.metrics.likelihood import exact_bound, information, iwae, relaxation_gap
+from fewhot.metrics.likelihood import exact_bound, information, iwae, perplexity, relaxation_gap
 from fewhot.metrics.matrices import has_rows, row_sums
 from fewhot.metrics.probing import ProbeResult, linear_probe, probe_codes, stratified_rows
 from fewhot.metrics.sparsity import active_units, average_hoyer, support_overlap
@@ -106,6 +106,8 @@ def _bounds(estimator: Any, X: Any, mute: bool) -> list[Number]:
         _of("information", carried, nats, "how much a code says about its row, at most", said),
         _of("relaxation_gap", gap, nats, "what the bound gains from the gates of training", gap.mean / scale),
     ]
+    if LIKELIHOODS.name_of(estimator.module_.decoder.head.__class__) == "multinomial":
+        numbers.append(_perplexity(estimator, X, bound.values))
     record = _kept_record(estimator)
     if record is not None and "bound" in record["terms"]:
         trained = float(record["terms"]["bound"])
@@ -120,6 +122,13 @@ def _bounds(estimator: Any, X: Any, mute: bool) -> list[Number]:
         gained = estimate(estimator.codes(X).gap)
         numbers.append(_of("refinement", gained, nats, "what refinement adds to the encoder's bound"))
     return numbers
+
+
+def _perplexity(estimator: Any, X: Any, bounds: np.ndarray) -> Number:
+    words = estimator._rows(X).totals()
+    found = perplexity(bounds[words > 0], words[words > 0])
+    meaning = "by the bound, as many columns are left for each count, were they equally likely; a mean over rows"
+    return _plain("perplexity", found, "columns", meaning)
 
 
 def _some_rows(X: Any, n_rows: int) -> tuple[Any, np.ndarray]:

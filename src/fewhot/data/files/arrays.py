@@ -1,4 +1,4 @@
-"""Arrays and matrices: .npy, .npz, .mtx and .h5ad."""
+"""Arrays and matrices: .npy, .npz, .mtx, .h5ad and folders of sparse rows."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from fewhot.core.errors import DataError
 from fewhot.data.dense import MAPPED_ABOVE_BYTES
 from fewhot.data.files.table import Table, as_float32, check_finite, encode_labels, refuse_dtype, unreadable
+from fewhot.data.stored import open_rows
 
 
 def read_npy(path: Path, label: str | int | None = None) -> Table:
@@ -69,6 +70,13 @@ def read_mtx(path: Path, label: str | int | None = None) -> Table:
     except (ValueError, OverflowError, OSError, StopIteration, EOFError) as error:
         raise unreadable(path, "a Matrix Market file") from error
     return Table(X=as_float32(matrix, path))
+
+
+def read_rows_folder(path: Path, label: str | int | None = None) -> Table:
+    """Read all rows of a folder that `write_rows` made."""
+    _no_label_column(path, label)
+    stored = open_rows(path)
+    return Table(X=as_float32(stored.rows(np.arange(stored.shape[0])), path))
 
 
 def read_h5ad(path: Path, label: str | int | None = None) -> Table:

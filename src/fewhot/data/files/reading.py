@@ -6,12 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fewhot.core.errors import DataError
-from fewhot.data.files.arrays import read_h5ad, read_mtx, read_npy, read_npz
+from fewhot.data.files.arrays import read_h5ad, read_mtx, read_npy, read_npz, read_rows_folder
 from fewhot.data.files.csv import read_csv
 from fewhot.data.files.parquet import read_parquet
 from fewhot.data.files.table import Table
 from fewhot.data.files.text import read_jsonl, read_txt
 from fewhot.data.loaded import Loaded, content_digest
+from fewhot.data.stored import is_rows_folder
 
 Reader = Callable[[Path, str | int | None], Table]
 
@@ -39,7 +40,8 @@ def read_file(path: str | Path, *, label: str | int | None = None) -> Loaded:
     Parameters
     ----------
     path
-        A file that ends in .npy, .npz (dense, or from `scipy.sparse.save_npz`), .csv, .parquet, .mtx, .h5ad or .jsonl.
+        A file that ends in .npy, .npz (dense, or from `scipy.sparse.save_npz`), .csv, .parquet, .mtx, .h5ad or .jsonl;
+        or a folder that `write_rows` made, which is read whole here.
     label
         The column of labels in a table (.csv, .parquet, .jsonl; in .h5ad a column of ``.obs``), by name or by place
         from 0. Words become 0, 1, ... in sorted order and are kept as ``label_names``.
@@ -75,8 +77,10 @@ def read_file(path: str | Path, *, label: str | int | None = None) -> Loaded:
 
 def _reader(path: Path) -> Reader:
     accepted = f"accepted are files that end in {', '.join(EXTENSIONS)}"
+    if is_rows_folder(path):
+        return read_rows_folder
     if path.is_dir():
-        raise DataError(f"{path} is a folder; {accepted}.")
+        raise DataError(f"{path} is a folder; {accepted}, and folders that fewhot.data.write_rows made.")
     if not path.exists():
         raise DataError(f"There is no file {path}; check the path, or name a dataset.")
     if path.suffix.lower() not in _READERS:
