@@ -16,7 +16,11 @@ from fewhot.reproduction.cells import Measured, cell_function, dataset
 from fewhot.reproduction.entry import Cell
 
 SPLITS = (0, 1, 2)
-HELD_OUT_USERS = 600
+JUDGED, SMALL = "movielens_1m_implicit", "movielens_100k"
+"""The data by which the table is judged, and data that are too small to rank models by."""
+DATA = {JUDGED: "MovieLens 1M", SMALL: "MovieLens 100K"}
+HELD_OUT_USERS = {JUDGED: 600, SMALL: 100}
+"""Validation users of a split, and as many test users."""
 INNER_STEPS = 50
 HALF = 0.5
 ROWS = {
@@ -48,24 +52,26 @@ TUNED_OPTIONS: dict[str, Sequence[Any]] = {
 
 
 def cells(quick: bool) -> Sequence[Cell]:
-    """Return every model with every choice of its options, on every split."""
-    grids = {
+    """Return every model with every choice of its options, on every split; on few users all but the widest search."""
+    grids: dict[str, Mapping[str, Sequence[Any]]] = {
         **{name: grid for name, (_, grid) in BASELINES.items()},
         MULT_VAE: MULT_VAE_OPTIONS,
         **dict.fromkeys(ROWS, ROW_OPTIONS),
         TUNED: TUNED_OPTIONS,
     }
     return [
-        _cell(model, dict(zip(grid, chosen, strict=True)), split, quick)
+        _cell(data, model, dict(zip(grid, chosen, strict=True)), split, quick)
+        for data in DATA
         for split in (SPLITS[:1] if quick else SPLITS)
         for model, grid in grids.items()
+        if data == JUDGED or model != TUNED
         for chosen in list(product(*grid.values()))[: 1 if quick else None]
     ]
 
 
-def _cell(model: str, options: dict[str, Any], split: int, quick: bool) -> Cell:
+def _cell(data: str, model: str, options: dict[str, Any], split: int, quick: bool) -> Cell:
     settings = {
-        "data": "movielens_1m_implicit",
+        "data": data,
         "model": model,
         "options": options | ({"max_epochs": 1} if quick and "max_epochs" in options else {}),
         "seed": split,
@@ -74,8 +80,8 @@ def _cell(model: str, options: dict[str, Any], split: int, quick: bool) -> Cell:
     }
     passes = options.get("max_epochs", 10) * (INNER_STEPS if "ψ*" in model else 1)
     shown = ", ".join(f"{name}={value}" for name, value in options.items())
-    name = f"MovieLens 1M, {model}{f' ({shown})' if shown else ''}, split {split}"
-    return Cell(kind="aistats2018-users", settings=settings, data=settings["data"], cost=passes, name=name)
+    name = f"{DATA[data]}, {model}{f' ({shown})' if shown else ''}, split {split}"
+    return Cell(kind="aistats2018-users", settings=settings, data=data, cost=passes, name=name)
 
 
 def recommender(settings: Mapping[str, Any], n_rows: int) -> Any:
@@ -126,5 +132,5 @@ def fit_users(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
 def users_of(name: str, seed: int, n_users: int | None, data_dir: Path | None) -> StrongGeneralisation:
     """Return a dataset split by users, kept in memory for the next cell."""
     X = dataset(name, "all", data_dir).X[:n_users]
-    n = min(HELD_OUT_USERS, X.shape[0] // 4)
+    n = min(HELD_OUT_USERS[name], X.shape[0] // 4)
     return strong_generalisation(X, n_validation=n, n_test=n, random_state=seed)
