@@ -99,7 +99,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         "tfidf" for counts, else what suits the values.
     idf : {"paper", "smooth"}, default="paper"
         :math:`\log(D/d)` or scikit-learn's :math:`1 + \log\frac{1+D}{1+d}`, for d of D training rows.
-    activation : {"auto", "relu", "tanh", "gelu", "silu", "leaky-relu"}, default="auto"
+    activation : {"auto", "relu", "tanh", "gelu", "silu", "leaky-relu", "linear"}, default="auto"
         Of all hidden layers. "auto" takes the recipe's, "relu".
     dropout : float, default=None
         Share of the features' entries left out in training. None takes the recipe's, 0.

@@ -22,6 +22,7 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "gelu": nn.GELU,
     "silu": nn.SiLU,
     "leaky-relu": partial(nn.LeakyReLU, LEAK),
+    "linear": nn.Identity,
 }
 
 
