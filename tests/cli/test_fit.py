@@ -222,3 +222,17 @@ def test_an_early_stop_is_said(tmp_path: Path, patience: int) -> None:
     steps = fh.load(tmp_path / "run").n_iter_
     assert (f"Stopped at step {steps:,}: the bound of held-out rows no longer rose." in told) == (steps < 3000)
     assert (steps < 3000) == (patience == 1)
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        ("train", "the ones it was fitted on"),
+        ("all", "some of which it was fitted on"),
+        ("test", "not seen in the fit"),
+    ],
+)
+def test_numbers_say_whether_their_rows_were_fitted(test: str, said: str, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    done("fit", "digits", "--test", test, "--n-components", "4", "--l0", "2", "--max-steps", "5", "--out", run)
+    assert json.loads((run / "metrics.json").read_text(encoding="utf-8"))["rows"].endswith(said)

@@ -14,9 +14,11 @@ import scipy.sparse as sp
 import torch
 
 from fewhot import NFA, VSC, FewhotError
+from fewhot.baselines import EASE
 from fewhot.core.errors import DataError
 from fewhot.data import RaggedDataset, open_data, open_rows, write_rows
 from fewhot.data.stored import StoredDataset
+from fewhot.metrics import rare_words
 from tests.estimators.cases import SMALL, assert_one_sentence, dense, same_weights
 
 FAST: dict[str, Any] = SMALL | {"inner_steps": 2, "inference": "refined"}
@@ -167,3 +169,70 @@ def test_a_folder_of_rows_is_read_like_a_file(tmp_path: Path) -> None:
 def test_another_folder_is_refused_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="write_rows"):
         open_data(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("indices", np.zeros(3, np.int64), "holds int64"),
+        ("data", np.zeros((3, 1), np.float32), "2 axes"),
+        ("indptr", np.zeros(2, np.int64), "indptr.npy of 1"),
+        ("indices", np.zeros(3, np.int32), "do not belong together"),
+    ],
+)
+def test_arrays_of_another_kind_are_refused(folder: Path, name: str, content: np.ndarray, said: str) -> None:
+    np.save(folder / f"{name}.npy", content)
+    with pytest.raises(DataError, match=said):
+        open_rows(folder)
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"format": 1}', '{"format": 1, "shape": ["a", 3]}'])
+def test_damaged_facts_are_refused(folder: Path, text: str) -> None:
+    (folder / "rows.json").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match="damaged"):
+        open_rows(folder)
+
+
+@pytest.mark.parametrize("column", [-1, 9])
+def test_columns_that_are_not_there_are_refused_when_they_are_read(folder: Path, column: int) -> None:
+    indices = np.load(folder / "indices.npy")
+    indices[2] = column
+    np.save(folder / "indices.npy", indices)
+    with pytest.raises(DataError, match="columns run"):
+        VSC(**SMALL).fit(open_rows(folder))
+
+
+def test_a_cut_array_is_said_to_be_cut(folder: Path) -> None:
+    content = (folder / "data.npy").read_bytes()
+    (folder / "data.npy").write_bytes(content[:-8])
+    with pytest.raises(DataError, match="cut off"):
+        open_rows(folder)
+
+
+def test_entries_out_of_order_are_read_all_the_same(folder: Path) -> None:
+    X = open_rows(folder).tocsr()
+    indices, data = np.load(folder / "indices.npy"), np.load(folder / "data.npy")
+    start, end = np.load(folder / "indptr.npy")[1:3]
+    for name, array in (("indices", indices), ("data", data)):
+        array[start:end] = array[start:end][::-1]
+        np.save(folder / f"{name}.npy", array)
+    assert (open_rows(folder).tocsr() != X).nnz == 0
+    VSC(**SMALL).fit(open_rows(folder))
+
+
+def test_arrays_and_frames_are_written(tmp_path: Path) -> None:
+    X = counts().toarray()
+    for name, given in (("array", X), ("frame", pytest.importorskip("pandas").DataFrame(X))):
+        write_rows(tmp_path / name, given)
+        assert np.array_equal(open_rows(tmp_path / name).tocsr().toarray(), X)
+    with pytest.raises(FewhotError, match="NoneType"):
+        write_rows(tmp_path / "none", None)
+
+
+def test_recommenders_read_rows_on_disk(folder: Path) -> None:
+    rows, X = open_rows(folder), counts()
+    nfa = NFA(**SMALL).fit(rows)
+    for found, expected in zip(nfa.recommend(rows, 2), nfa.recommend(X, 2), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+    np.testing.assert_allclose(EASE().fit(rows).score_items(rows), EASE().fit(X).score_items(X), rtol=1e-5)
+    assert rare_words(rows).tolist() == rare_words(X).tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+import warnings
 from typing import Any
 
 import numpy as np
@@ -290,3 +291,36 @@ def test_sparse_rows_never_become_a_dense_table(latent: str) -> None:
     tracemalloc.stop()
     assert 0 < largest.elements < most
     assert peak < 4 * most  # bytes, were it an array of single precision
+
+
+@pytest.mark.parametrize("likelihood", ["poisson", "gaussian"])
+def test_perplexity_is_of_proportions_alone(likelihood: str) -> None:
+    X = count_rows()
+    model = NFA(**SMALL, likelihood=likelihood).fit(X)
+    with pytest.raises(FewhotError, match="Perplexity is of proportions"):
+        model.perplexity(X)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"max_active": 2}, "max_active says how sparse"),
+        ({"latent": "spike-slab", "inference": "svi"}, "no network"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(arguments: dict[str, Any], said: str) -> None:
+    with pytest.raises(FewhotError, match=said):
+        NFA(**SMALL, **arguments).fit(count_rows())
+
+
+def test_frames_are_recommended_to_without_a_warning() -> None:
+    frame = pytest.importorskip("pandas").DataFrame(count_rows(), columns=list("abcdefg"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ids, _ = NFA(**SMALL).fit(frame).recommend(frame, 2)
+    assert ids.shape == (len(frame), 2)
+
+
+def test_its_documentation_names_its_own_defaults() -> None:
+    assert "the recipe's, (400, 400)" in NFA.__doc__
+    assert "the recipe's, 500" in NFA.__doc__

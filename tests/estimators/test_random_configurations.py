@@ -77,7 +77,8 @@ def draw_counts_options(rng: np.random.Generator, n_components: int) -> dict[str
         return options
     sparsity = draw_sparsity(rng, n_components)
     sparsity.pop("alpha", None)
-    return {**options, "latent": "spike-slab", **sparsity}
+    with_network = {"inference": str(rng.choice([name for name in INFERENCES if name != "svi"]))}
+    return {**options, **with_network, "latent": "spike-slab", **sparsity}
 
 
 def draw_options(rng: np.random.Generator, name: str, n_components: int) -> dict[str, Any]:

@@ -427,3 +427,10 @@ def test_loading_onto_a_device_that_is_not_there_is_refused(saved: Path) -> None
 def test_a_vae_loads_into_a_vae(vae: VAE, tmp_path: Path) -> None:
     vae.save(tmp_path / "run")
     assert isinstance(fh.load(tmp_path / "run", device="cpu"), VAE)
+
+
+@pytest.mark.parametrize("cls", [VSC, fh.HSVAE])
+def test_the_last_turn_of_the_dial_is_kept(cls: type, tmp_path: Path) -> None:
+    estimator = small(cls, l0=2).fit(grey_rows())
+    estimator.save(tmp_path / "run")
+    assert fh.load(tmp_path / "run").gate_shift_ == estimator.gate_shift_

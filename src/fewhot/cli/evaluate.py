@@ -10,6 +10,7 @@ import typer
 
 from fewhot.cli.console import note, say, say_json
 from fewhot.cli.options import Data, DataDir, Device, Json, Label, Run, Split
+from fewhot.cli.rows import ALL_SEEN, NONE_SEEN, SOME_SEEN, share_rows
 from fewhot.core.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ Examples:
 
 [bold]fewhot evaluate runs/first digits --against runs/second[/bold]
 """
-
-ALL_SEEN, SOME_SEEN, NONE_SEEN = "the ones it was fitted on", "some of which it was fitted on", "not seen in the fit"
 
 
 def evaluate(
@@ -106,7 +105,7 @@ def _seen_in_the_fit(run: Path, source: Source, rows: Loaded) -> str:
         return NONE_SEEN
     fitted = record.get("split") or ("train" if source.is_dataset else "all")
     same = record.get("data") == source.data
-    return SOME_SEEN if same and _overlap(fitted, source.split or "all") else ""
+    return SOME_SEEN if same and share_rows(fitted, source.split or "all") else ""
 
 
 def _seen_by(runs: list[Path], source: Source, rows: Loaded) -> str:
@@ -114,12 +113,6 @@ def _seen_by(runs: list[Path], source: Source, rows: Loaded) -> str:
     seen = {run: _seen_in_the_fit(run, source, rows) for run in runs}
     told = [f"{run}: {words}" for run, words in seen.items() if words]
     return f" ({'; '.join(told)})" if told else ""
-
-
-def _overlap(one: str, other: str) -> bool:
-    """Say whether two splits share rows."""
-    parts = {"train": {"fit", "validation"}, "all": {"fit", "validation", "test"}}
-    return bool(parts.get(one, {one}) & parts.get(other, {other}))
 
 
 def _show_alone(found: Evaluated, about: str, *, json: bool) -> None:

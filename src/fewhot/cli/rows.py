@@ -56,6 +56,19 @@ class Source:
         return Source(data=str(Path(self.data).expanduser().resolve()), split=self.split, label=self.label)
 
 
+ALL_SEEN, SOME_SEEN, NONE_SEEN = "the ones it was fitted on", "some of which it was fitted on", "not seen in the fit"
+
+
+def share_rows(one: str, other: str) -> bool:
+    """Say whether two splits share rows.
+
+    >>> share_rows("train", "validation"), share_rows("train", "test")
+    (True, False)
+    """
+    parts = {"train": {"fit", "validation"}, "all": {"fit", "validation", "test"}}
+    return bool(parts.get(one, {one}) & parts.get(other, {other}))
+
+
 def n_columns(rows: Loaded) -> int:
     """Return how many columns rows have."""
     X: Any = rows.X

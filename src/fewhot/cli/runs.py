@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fewhot.cli.console import finite
-from fewhot.cli.rows import Source, record_of, reopened
+from fewhot.cli.rows import ALL_SEEN, NONE_SEEN, SOME_SEEN, Source, record_of, reopened, share_rows
 from fewhot.core.errors import InvalidInputError, RunFolderError
 
 if TYPE_CHECKING:
@@ -37,9 +37,15 @@ class RunRows:
         """How a sentence calls those rows."""
         n_rows = f"{len(self.judged):,} rows"
         if self.test is None:
-            return f"{n_rows} of {self.train.name}, the ones it was fitted on"
+            return f"{n_rows} of {self.train.name}, {ALL_SEEN}"
         split = f", split {self.test.split!r}" if self.test.split else ""
-        return f"{n_rows} of {self.test.name}{split}, not seen in the fit"
+        return f"{n_rows} of {self.test.name}{split}, {self._seen_in_the_fit(self.test)}"
+
+    def _seen_in_the_fit(self, tested: Loaded) -> str:
+        if tested.digest == self.train.digest:
+            return ALL_SEEN
+        same = self.test_source is not None and self.test_source.whole().data == self.train_source.whole().data
+        return SOME_SEEN if same and share_rows(self.train.split or "all", tested.split or "all") else NONE_SEEN
 
     def to_dict(self) -> dict[str, Any]:
         """Return what data.json holds."""

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from fewhot.core.errors import DataError, InvalidInputError
+from fewhot.core.errors import DataError, InvalidInputError, InvalidTypeError
 from fewhot.core.files import replacing_folder
 from fewhot.core.records import Batch, DataSpec, Ragged
 from fewhot.data.dataset import CHUNK_ELEMENTS, Dataset, with_rows
@@ -40,6 +40,10 @@ class StoredRows(ABC):
     def lengths(self, index: np.ndarray) -> np.ndarray:
         """Return how many entries these rows store."""
 
+    def tocsr(self) -> sp.csr_array:
+        """Return all rows, in memory."""
+        return self.rows(np.arange(self.shape[0]))
+
     def blocks(self) -> Iterator[sp.csr_array]:
         """Go through all rows once, in order."""
         for start in range(0, self.shape[0], _ROWS_AT_ONCE):
@@ -51,33 +55,39 @@ class FolderRows(StoredRows):
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        if not is_rows_folder(self.path):
+            raise DataError(f"{self.path} is no folder of sparse rows; make one by fewhot.data.write_rows(path, X).")
+        self.shape = _shape_in(self.path)
         try:
-            facts = json.loads((self.path / _FACTS).read_text(encoding="utf-8"))
-            sizes = {name: len(np.load(self.path / f"{name}.npy", mmap_mode="r")) for name in ARRAYS}
+            arrays = {name: np.load(self.path / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
             self._begin = {name: _first_byte(self.path / f"{name}.npy") for name in ARRAYS}
         except (OSError, ValueError) as error:
-            raise DataError(
-                f"{self.path} is no folder of sparse rows; make one by fewhot.data.write_rows(path, X)."
-            ) from error
-        if facts.get("format") != FORMAT:
-            raise DataError(
-                f"{self.path} was written by another version (format {facts.get('format')}); write it anew."
-            )
-        self.shape = (int(facts["shape"][0]), int(facts["shape"][1]))
-        whole = sizes["indptr"] == self.shape[0] + 1 and sizes["data"] == sizes["indices"] == self._offsets([-1])[0]
-        if not whole:
-            raise DataError(f"{self.path} is cut off: its arrays do not belong together; write it anew.")
+            raise self._damaged("an array is missing or cut off") from error
+        for name, array in arrays.items():
+            if array.dtype != ARRAYS[name] or array.ndim != 1:
+                raise self._damaged(f"{name}.npy holds {array.dtype} of {array.ndim} axes")
+        if len(arrays["indptr"]) != self.shape[0] + 1:
+            raise self._damaged(f"it is of {self.shape[0]} rows, and indptr.npy of {len(arrays['indptr']) - 1}")
+        if not len(arrays["data"]) == len(arrays["indices"]) == self._offsets([-1])[0]:
+            raise self._damaged("its arrays do not belong together")
 
     def rows(self, index: np.ndarray) -> sp.csr_array:
         """Return the rows at ``index``, in memory."""
         starts, ends = self._offsets(index), self._offsets(index + 1)
+        if (starts > ends).any() or starts.min(initial=0) < 0:
+            raise self._damaged("rows end before they begin")
         data, indices = (self._read(name, starts, ends) for name in ("data", "indices"))
+        if len(indices) and not 0 <= indices.min() <= indices.max() < self.shape[1]:
+            raise self._damaged(f"columns run from {indices.min()} to {indices.max()} of {self.shape[1]}")
         offsets = np.concatenate([[0], np.cumsum(ends - starts)])
         return sp.csr_array((data, indices, offsets), shape=(len(index), self.shape[1]))
 
     def lengths(self, index: np.ndarray) -> np.ndarray:
         """Return how many entries these rows store."""
         return self._offsets(index + 1) - self._offsets(index)
+
+    def _damaged(self, what: str) -> DataError:
+        return DataError(f"{self.path} is damaged: {what}; write it anew.")
 
     def _offsets(self, index: Any) -> np.ndarray:
         places = np.asarray(index) % (self.shape[0] + 1)
@@ -93,7 +103,19 @@ class FolderRows(StoredRows):
                 os.pread(file.fileno(), int(end - start) * item, self._begin[name] + int(start) * item)
                 for start, end in zip(starts[first], ends[last], strict=True)
             ]
-        return np.frombuffer(b"".join(runs), dtype=ARRAYS[name])
+        return np.frombuffer(bytearray().join(runs), dtype=ARRAYS[name])
+
+
+def _shape_in(folder: Path) -> tuple[int, int]:
+    """Return the shape that a folder of rows says it has."""
+    try:
+        facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
+        version, (n_rows, n_columns) = facts["format"], map(int, facts["shape"])
+    except (OSError, ValueError, TypeError, LookupError) as error:
+        raise DataError(f"{folder / _FACTS} is damaged; write the folder anew.") from error
+    if version != FORMAT:
+        raise DataError(f"{folder} was written by another version (format {version}); write it anew.")
+    return n_rows, n_columns
 
 
 def _first_byte(path: Path) -> int:
@@ -142,8 +164,8 @@ def write_rows(path: str | Path, X: Any) -> None:
     path
         The folder, which must not exist.
     X
-        A sparse matrix, or an iterable of sparse matrices with the same columns: blocks of rows, of which only one is
-        in memory at a time.
+        A sparse matrix, an array, a frame, or an iterable of sparse matrices with the same columns: blocks of rows,
+        of which only one is in memory at a time.
 
     Examples
     --------
@@ -156,7 +178,10 @@ def write_rows(path: str | Path, X: Any) -> None:
     target = Path(path)
     if target.exists():
         raise DataError(f"{target} exists; give a new name, or delete it first.")
-    blocks: Iterable[Any] = [X] if sp.issparse(X) else X
+    if X is None or isinstance(X, str | bytes | dict):
+        raise InvalidTypeError(f"X is {type(X).__name__}; give a sparse matrix, or blocks of rows.")
+    whole = sp.issparse(X) or hasattr(X, "columns") or isinstance(X, np.ndarray)
+    blocks: Iterable[Any] = [X if sp.issparse(X) else sp.csr_array(np.asarray(X))] if whole else X
     with replacing_folder(target) as folder:
         _write(folder, blocks)
 

@@ -12,7 +12,7 @@ C = TypeVar("C", bound=type)
 
 SHARED = """\
 hidden_layer_sizes : sequence of int, default=None
-        Widths of the encoder's hidden layers, mirrored in the decoder; None takes the recipe's, (400,). With
+        Widths of the encoder's hidden layers, mirrored in the decoder; None takes the recipe's, {hidden}. With
         ``encoder="conv"`` they are channels, and None is (32, 64, 128).
     likelihood : str or Likelihood, default="auto"
         How rows are scored: "bernoulli" (on grey levels this is BCE, not a proper likelihood), "gaussian", "laplace",
@@ -28,13 +28,13 @@ hidden_layer_sizes : sequence of int, default=None
         (B, n_features) to (B, H) is deep-copied at fit; it may have dropout, so the fit uses torch's global generator:
         other threads should not draw from it meanwhile.
     max_steps : int, default=None
-        Optimisation steps; None takes the recipe's, 20,000.
+        Optimisation steps; None takes the recipe's, {steps}.
     max_epochs : int, default=None
         Passes over the rows; with ``max_steps`` given too, whichever ends first.
     batch_size : int, default=None
-        Rows a step; None takes the recipe's, 200. Never more than there are rows.
+        Rows a step; None takes the recipe's, {batch}. Never more than there are rows.
     learning_rate : float, default=None
-        Adam's rate; None takes the recipe's, 1e-3.
+        Adam's rate; None takes the recipe's, {rate}.
     validation_fraction : float, default=0.1
         Share of the rows held out for early stopping.
     n_iter_no_change : int, default=10
@@ -43,7 +43,8 @@ hidden_layer_sizes : sequence of int, default=None
         than the bound, the objective is looked at. None trains on all rows for all steps.
     warm_start : bool, default=False
         Whether `fit` goes on from the last fit instead of beginning anew; schedules stay at their ends, the learning
-        rate at a tenth of where it began.
+        rate at a tenth of where it began. A model that was loaded has its weights to go on from, not what the
+        optimiser remembered.
     refine_steps : int, default=0
         Gradient steps on each row's own posterior when encoding and scoring: slower, tighter.
     recipe : {recipes}, default=None
@@ -81,6 +82,13 @@ def documented(cls: C) -> C:
         "{learned}": LEARNED,
         "{recipes}": "{" + ", ".join("None" if name is None else f'"{name}"' for name in recipes) + "}",
         "{about_recipes}": "".join(_about(name, recipe) for name, recipe in recipes.items() if name is not None),
+    }
+    plain = recipes[None]
+    filled |= {
+        "{hidden}": str(plain.hidden_layer_sizes),
+        "{steps}": f"{plain.max_steps:,}",
+        "{batch}": str(plain.batch_size),
+        "{rate}": f"{plain.learning_rate:g}",
     }
     for mark, text in filled.items():
         cls.__doc__ = (cls.__doc__ or "").replace(mark, text)

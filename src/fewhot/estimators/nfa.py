@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from fewhot.codes import encode_values
 from fewhot.core.checks import one_of, real_number, truth, whole_number
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import DataSpec
-from fewhot.core.registry import ESTIMATORS
+from fewhot.core.registry import ESTIMATORS, LIKELIHOODS
 from fewhot.core.schedules import Geometric, Linear, Schedule
+from fewhot.data import as_dataset
 from fewhot.estimators.documentation import documented
 from fewhot.estimators.gated import GatedEstimator
 from fewhot.estimators.recipes import Recipe
@@ -283,13 +286,21 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         :math:`\exp(-\sum_d L_d / \sum_d N_d)`. With ``refine_steps`` the bounds are refined ones.
         """
         one_of("average", average, ("document", "corpus"))
-        bounds = self.score_samples(X)
-        words = self._rows(X).totals()
-        return perplexity(bounds[words > 0], words[words > 0], average)
+        check_is_fitted(self)
+        likelihood = LIKELIHOODS.name_of(type(self.module_.decoder.head))
+        if likelihood != "multinomial":
+            raise InvalidParameterError(
+                f"Perplexity is of proportions, likelihood='multinomial', and this model has {likelihood!r}; compare "
+                f"models of the same likelihood by their bounds, score(X)."
+            )
+        return perplexity(self.score_samples(X), self._rows(X).totals(), average)
 
     def _score_rows(self, rows: Histories) -> np.ndarray:
         """Return what the decoder expects of every item, given the code of each row."""
-        return self.inverse_transform(self.transform(rows))
+        data = as_dataset(rows)
+        self._check_support(self.module_, data.spec)
+        codes = encode_values(self.module_, data.to(self._device), self._encoding(), sparse=self._sparse_output)
+        return self.inverse_transform(codes)
 
     def _similarity(self, items: np.ndarray) -> np.ndarray:
         """Return the cosine between the items' rows of the decoder's last layer."""
@@ -362,10 +373,15 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
             if getattr(self, name) is not None:
                 real_number(name, getattr(self, name), low=0, high=high)
         self._check_epochs()
-        if self.latent == "gaussian" and self._given():
+        given = self._given() + (["max_active"] if self.max_active is not None else [])
+        if self.latent == "gaussian" and given:
             raise InvalidParameterError(
-                f"{self._given()[0]} says how sparse codes are, and latent='gaussian' has dense ones; give "
-                f"latent='spike-slab'."
+                f"{given[0]} says how sparse codes are, and latent='gaussian' has dense ones; give latent='spike-slab'."
+            )
+        if self.latent == "spike-slab" and self._chosen("inference") == "svi":
+            raise InvalidParameterError(
+                "inference='svi' has no network whose gates the dial could set, and latent='spike-slab' needs it; give "
+                "inference='refined' or 'amortised'."
             )
 
     def _check_epochs(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewhot.core.checks import truth, whole_number
 from fewhot.core.errors import InvalidInputError
+from fewhot.data import as_matrix
+from fewhot.data.stored import StoredRows
 from fewhot.estimators.validation import Histories, interactions_of
-from fewhot.metrics.ranking import chunks, marks, top_items
+from fewhot.metrics.ranking import chunks, top_items
 
 
 class RecommenderMixin:
@@ -27,8 +30,7 @@ class RecommenderMixin:
 
         For some users at a time: memory grows with users times items. `recommend` goes through them in chunks.
         """
-        rows = self._histories(X)
-        return np.concatenate([self._score_rows(rows[part]) for part in chunks(*rows.shape)])
+        return np.concatenate([self._score_rows(rows) for rows in self._histories(X)])
 
     def recommend(self, X: Any, n: int = 10, exclude_seen: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Return the ids and the scores of the ``n`` best items of each user, best first.
@@ -50,19 +52,27 @@ class RecommenderMixin:
         """
         whole_number("n", n)
         truth("exclude_seen", exclude_seen)
-        rows = self._histories(X)
         lists = [
-            top_items(self._score_rows(rows[part]), n, marks(rows, part) if exclude_seen else None)
-            for part in chunks(*rows.shape)
+            top_items(self._score_rows(rows), n, rows.toarray() != 0 if exclude_seen else None)
+            for rows in self._histories(X)
         ]
         return np.concatenate([ids for ids, _ in lists]), np.concatenate([scores for _, scores in lists])
 
     def _score_rows(self, rows: Histories) -> np.ndarray:
         raise TypeError(f"{type(self).__name__} does not say its scores; define _score_rows(rows).")
 
-    def _histories(self, X: Any) -> Histories:
+    def _histories(self, X: Any) -> Iterator[Histories]:
+        """Yield the histories of a few users at a time; rows on disk are read as they are needed."""
         check_is_fitted(self)
-        return interactions_of(self, X, fitting=False)  # pyright: ignore[reportArgumentType]
+        estimator: Any = self
+        matrix = as_matrix(X)
+        if isinstance(matrix, StoredRows):
+            for part in chunks(*matrix.shape):
+                yield interactions_of(estimator, matrix.rows(np.arange(part.start, part.stop)), fitting=False)
+            return
+        rows = interactions_of(estimator, X, fitting=False)
+        for part in chunks(*rows.shape):
+            yield rows[part]
 
 
 class SimilarItemsMixin:

@@ -79,6 +79,7 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
     Notes
     -----
     Nothing in the folder is executed: the configuration names registered classes and the weights are plain tensors.
+    What an optimiser remembers is not among them: a warm start of a loaded model goes on from its weights alone.
     """
     from fewhot.core.devices import resolve_device
 
@@ -101,6 +102,8 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
         estimator.data_spec_ = DataSpec(**fitted["data_spec"])
         estimator._n_features_out = module.latent.n_latent
         estimator._built_with = estimator._structure()
+        if fitted.get("gate_shift") is not None:
+            estimator.gate_shift_ = float(fitted["gate_shift"])
         if fitted["feature_names_in"] is not None:
             estimator.feature_names_in_ = np.asarray(fitted["feature_names_in"], dtype=object)
     except FewhotError:
@@ -146,6 +149,7 @@ def _config_of(estimator: Any) -> dict[str, Any]:
             "n_features_in": estimator.n_features_in_,
             "feature_names_in": None if names is None else [str(item) for item in names],
             "data_spec": estimator.data_spec_.to_dict(),
+            "gate_shift": getattr(estimator, "gate_shift_", None),
         },
     }
 

@@ -73,7 +73,9 @@ def interactions_of(estimator: BaseEstimator, X: Any, *, fitting: bool, dtype: t
             f"X has shape {given}, and the model was fitted on {given[1]} users and {given[0]} items; pass X.T, with "
             f"one row a user."
         )
-    rows: Histories = sp.csr_array(_checked(estimator, X, fitting=fitting, name="X"), copy=True)
+    matrix = as_matrix(X)
+    in_memory = matrix.tocsr() if isinstance(matrix, StoredRows) else matrix
+    rows: Histories = sp.csr_array(_checked(estimator, in_memory, fitting=fitting, name="X"), copy=True)
     rows.sum_duplicates()
     low, high = (rows.data.min(), rows.data.max()) if rows.nnz else (0, 0)
     if low < 0:

@@ -116,17 +116,23 @@ def _bounds(estimator: Any, X: Any, mute: bool) -> list[Number]:
         )
         if record["rows"] == "held-out":
             ahead = trained - float(record["evaluation"]["bound"]) - gap.mean
+            chance = float(bound.values.std()) / max(1.0, _n_held_out(estimator, len(bound.values))) ** 0.5
             meaning = "what training rows gained over held-out ones, gates apart, at the step whose weights were kept"
-            numbers.append(_plain("training_gap", ahead, nats, meaning, ahead / scale))
+            judged = max(0.0, ahead - 2 * chance) / scale
+            numbers.append(_with_se(_plain("training_gap", ahead, nats, meaning, judged), chance))
     if estimator.refine_steps_:
         gained = estimate(estimator.codes(X).gap)
         numbers.append(_of("refinement", gained, nats, "what refinement adds to the encoder's bound"))
     return numbers
 
 
+def _n_held_out(estimator: Any, n_rows: int) -> float:
+    """Return how many rows were held out; rows given for that are taken to be as many as these."""
+    return estimator.validation_fraction * estimator.data_spec_.n_rows or float(n_rows)
+
+
 def _perplexity(estimator: Any, X: Any, bounds: np.ndarray) -> Number:
-    words = estimator._rows(X).totals()
-    found = perplexity(bounds[words > 0], words[words > 0])
+    found = perplexity(bounds, estimator._rows(X).totals())
     meaning = "by the bound, as many columns are left for each count, were they equally likely; a mean over rows"
     return _plain("perplexity", found, "columns", meaning)
 

@@ -61,7 +61,8 @@ RULES: dict[str, Rule] = {
         because="on MNIST soft gates hid 16 to 18 nats, straight-through ones less than 2",
     ),
     "training_gap": Rule(
-        what="what training rows gain over held-out ones, as a share of the nats the code carries (at least 1)",
+        what="what training rows gain over held-out ones beyond two standard errors, as a share of the nats the code "
+        "carries (at least 1)",
         good=0.1,
         fair=0.25,
         higher=False,
