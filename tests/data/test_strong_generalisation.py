@@ -168,3 +168,11 @@ def test_what_cannot_be_split_is_refused(wrong: dict[str, Any], error: type[Exce
     given: dict[str, Any] = {"X": matrix(), "n_validation": 5, "n_test": 10, **wrong}
     with pytest.raises(error, match=words):
         strong_generalisation(given.pop("X"), **given)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1.0])
+def test_what_says_nothing_of_a_user_is_refused(value: float) -> None:
+    X = np.ones((10, 4))
+    X[3, 2] = value
+    with pytest.raises(InvalidInputError, match="negative"):
+        strong_generalisation(X, n_validation=2, n_test=2)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from fewhot.core.errors import InvalidInputError, InvalidParameterError, UnknownNameError
+from fewhot.core.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, UnknownNameError
 from fewhot.metrics import evaluate_recommender, ndcg_at, recall_at, top_items
 
 
@@ -94,3 +94,8 @@ def test_an_item_that_was_shown_cannot_be_found() -> None:
 def test_other_shapes_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="fold_in and held_out have shapes"):
         evaluate_recommender(ONE, FOLD_IN[:3], HELD_OUT)
+
+
+def test_a_model_that_recommends_nothing_is_refused() -> None:
+    with pytest.raises(InvalidTypeError, match="recommends nothing"):
+        evaluate_recommender(object(), np.eye(3), np.eye(3)[::-1])

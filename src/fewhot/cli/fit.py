@@ -35,7 +35,7 @@ def fit(
         str | None,
         typer.Argument(
             metavar="DATA",
-            help="A dataset's name (fewhot data list) or a file: .npy .npz .csv .parquet .mtx .h5ad .jsonl.",
+            help="A dataset (fewhot data list), a file (.npy .npz .csv .parquet .mtx .h5ad .jsonl), a folder of rows.",
             show_default=False,
         ),
     ] = None,
@@ -69,7 +69,7 @@ def fit(
     recipe: Annotated[str | None, _option("A named set of published choices, such as iclr2019.", _MODEL)] = None,
     max_steps: Annotated[int | None, _option("Most optimisation steps; 20,000 unless told.", _TRAINING)] = None,
     max_epochs: Annotated[int | None, _option("Most passes over the rows.", _TRAINING)] = None,
-    batch_size: Annotated[int | None, _option("Rows a step; 200 unless told.", _TRAINING)] = None,
+    batch_size: Annotated[int | None, _option("Rows a step; 200 unless told, 500 with nfa.", _TRAINING)] = None,
     learning_rate: Annotated[float | None, _option("Adam's rate; 0.001 unless told.", _TRAINING)] = None,
     seed: Annotated[int | None, _option("One seed for everything that is drawn; 0 unless told.", _TRAINING)] = None,
     device: Annotated[str | None, _option("auto, cpu or cuda.", _TRAINING)] = None,

@@ -12,7 +12,7 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A dataset's name (fewhot data list) or a file: .npy .npz .csv .parquet .mtx .h5ad .jsonl.",
+        help="A dataset (fewhot data list), a file (.npy .npz .csv .parquet .mtx .h5ad .jsonl), a folder of rows.",
         show_default=False,
     ),
 ]

@@ -76,7 +76,7 @@ def obtain(
 
 def not_on_disk(name: str, entry: Entry, what: str, data_dir: str | Path | None, *, reason: str) -> DataError:
     """Return the error for a file or folder that is nowhere; ``reason`` says why it cannot be fetched, if so."""
-    looked = ", ".join(str(folder / entry.folder) for folder in _folders(data_dir))
+    looked = ", ".join(dict.fromkeys(str(folder / entry.folder) for folder in _folders(data_dir)))
     advice = "allow the download"
     if reason:
         needed = _listed([*(file.name for file in entry.files), *(f"{folder}/" for folder in entry.folders)])

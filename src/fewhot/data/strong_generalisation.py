@@ -165,6 +165,8 @@ def _canonical(X: Any) -> Any:
     csr = sp.csr_array(matrix if sp.issparse(matrix) else np.asarray(matrix), copy=True)
     csr.sum_duplicates()
     csr.eliminate_zeros()
+    if not np.isfinite(csr.data).all() or csr.data.min(initial=0) < 0:
+        raise InvalidInputError("X holds missing, infinite or negative values; give 0 where a user has no item.")
     if not csr.nnz:
         raise InvalidInputError(f"X has shape {csr.shape} and nothing but zeros; give users with items.")
     return csr

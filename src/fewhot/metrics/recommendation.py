@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fewhot.core.checks import whole_number
-from fewhot.core.errors import InvalidInputError, InvalidParameterError, UnknownNameError
+from fewhot.core.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, UnknownNameError
 from fewhot.metrics.estimates import Estimate, estimate
 from fewhot.metrics.matrices import as_matrix, is_sparse, same_shape
 from fewhot.metrics.ranking import ndcg_of, recall_of, refuse_overlap
@@ -89,6 +89,8 @@ def evaluate_recommender(
     lengths = {"recall": _lengths("recall", recall), "ndcg": _lengths("ndcg", ndcg)}
     if not (lengths["recall"] or lengths["ndcg"]):
         raise InvalidParameterError("recall and ndcg are both empty; give at least one length of list.")
+    if not hasattr(recommender, "recommend"):
+        raise InvalidTypeError(f"{type(recommender).__name__} recommends nothing; give a model with recommend(X, n).")
     wanted, seen = as_matrix(held_out, "held_out"), as_matrix(fold_in, "fold_in")
     same_shape(seen, wanted, "fold_in and held_out")
     refuse_overlap(seen, wanted)
