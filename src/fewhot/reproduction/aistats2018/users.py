@@ -42,12 +42,12 @@ MULT_VAE = "Mult-VAE"
 MULT_VAE_OPTIONS = {"kl_weight": (0.1, 0.2, 0.4), "max_epochs": (50, 100, 200)}
 ROW_OPTIONS = {"kl_weight": (0.2, 1.0), "max_epochs": (50, 100)}
 TUNED_OPTIONS: dict[str, Sequence[Any]] = {
-    "n_layers": (1, 2),
+    "n_components": (64, 100),
     "dropout": (0.5, 0.7),
     "kl_weight": (0.2, 0.4),
-    "weight_decay": (0.0, 1e-5),
+    "weight_decay": (3e-5, 1e-4),
     "features": ("unit", "tfidf"),
-    "max_epochs": (50, 100),
+    "max_epochs": (30, 60),
 }
 
 
@@ -90,7 +90,7 @@ def recommender(settings: Mapping[str, Any], n_rows: int) -> Any:
     if model in BASELINES:
         kind = BASELINES[model][0]
         return kind(**options, **({"random_state": seed} if kind in (WMF, CDAE) else {}))
-    batch_size = min(500, n_rows)
+    batch_size = min(50 if model == TUNED else 500, n_rows)
     n_steps = options["max_epochs"] * -(-n_rows // batch_size)
     common: dict[str, Any] = {
         "kl_annealing": "linear",
@@ -105,7 +105,7 @@ def recommender(settings: Mapping[str, Any], n_rows: int) -> Any:
         return MultVAE(**common)
     sizes: dict[str, Any] = {"hidden_layer_sizes": (600,), "inner_steps": settings["inner_steps"]}
     if model == TUNED:
-        return NFA(200, activation="tanh", **sizes, **common)
+        return NFA(n_layers=1, activation="tanh", learning_rate=2e-3, **sizes, **common)
     return NFA(200, recipe="krishnan2018", n_layers=2, **ROWS[model], **sizes, **common)
 
 
