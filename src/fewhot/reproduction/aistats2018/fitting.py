@@ -10,16 +10,20 @@ import numpy as np
 
 from fewhot.estimators import NFA
 from fewhot.metrics import code_divergence, jacobian_spectrum, rare_word_correlation, rare_words
-from fewhot.reproduction.aistats2018.grid import INNER_STEPS, SEEDS
+from fewhot.reproduction.aistats2018.grid import INNER_STEPS, SEEDS, TUNED_ANNEALING, TUNED_BATCH
 from fewhot.reproduction.cells import Measured, cell_function, dataset
 
 RARE_ROWS = 2000
+N_DOCUMENTS = 10_768
+"""Training documents of 20 Newsgroups."""
 NEVER = 10**6
 """Evaluations without a better bound after which training stops: it keeps the best weights and never stops."""
 
 
 def estimator(settings: Mapping[str, Any]) -> NFA:
     """Return the unfitted model of a cell."""
+    if settings["tuned"] is not None:
+        return _tuned(settings)
     return NFA(
         settings["n_units"],
         recipe="krishnan2018",
@@ -35,6 +39,22 @@ def estimator(settings: Mapping[str, Any]) -> NFA:
         batch_size=settings["batch_size"],
         n_iter_no_change=NEVER,
         random_state=settings["seed"],
+    )
+
+
+def _tuned(settings: Mapping[str, Any]) -> NFA:
+    n_steps = settings["epochs"] * -(-N_DOCUMENTS // TUNED_BATCH)
+    return NFA(
+        settings["n_units"],
+        hidden_layer_sizes=(settings["hidden"],) * settings["q_layers"],
+        activation="tanh",
+        kl_annealing="linear",
+        kl_annealing_steps=int(TUNED_ANNEALING * n_steps),
+        max_epochs=settings["epochs"],
+        batch_size=TUNED_BATCH,
+        n_iter_no_change=NEVER,
+        random_state=settings["seed"],
+        **settings["tuned"],
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fewhot.reproduction.aistats2018.grid import (
     EPOCHS,
@@ -12,13 +12,17 @@ from fewhot.reproduction.aistats2018.grid import (
     PAPER,
     SEEDS,
     TRAININGS,
+    TUNED,
+    TUNED_ANNEALING,
+    TUNED_BATCH,
     UNITS,
     row_name,
     table_3,
+    table_3_and_tuned,
 )
 from fewhot.reproduction.comparing import less
 from fewhot.reproduction.entry import Check, Entry, Reading
-from fewhot.reproduction.measurements import Measurements
+from fewhot.reproduction.measurements import Measurements, Value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,6 +41,7 @@ RCV1_MISSING = (
 def judge_table(measured: Measurements) -> list[Reading]:
     """Judge that optimising helps in every row, that tf-idf does, and how low the best row is."""
     checks = []
+    everything, measured = measured, measured.where(tuned=None)
     for n, how, what in ROWS:
         here = measured.where(n_layers=n, inference=how, features=what)
         name = row_name({"n_layers": n, "inference": how, "features": what})
@@ -53,11 +58,25 @@ def judge_table(measured: Measurements) -> list[Reading]:
                     f"{n}-{trained}: tf-idf is below norm under ψ*", tfidf.mean < norm.mean, f"{tfidf} against {norm}"
                 )
             )
-    best = min(
-        (measured.value("refined", n_layers=n, inference=h, features=f) for n, h, f in ROWS), key=lambda v: v.mean
-    )
-    checks.append(Check(f"the best row is at most {BEST_PUBLISHED:g}", best.mean <= BEST_PUBLISHED, str(best)))
+    name, best = best_setting(everything)
+    statement = f"the best setting on validation documents, {name}, is at most {BEST_PUBLISHED:g}"
+    checks.append(Check(statement, best.mean <= BEST_PUBLISHED, str(best)))
     return [Reading(None, checks)]
+
+
+def best_setting(measured: Measurements) -> tuple[str, Value]:
+    """Return the setting with the lowest perplexity of validation documents under ψ*, and its test perplexity."""
+    settings = {
+        **{row_name(known): {**known, "tuned": None} for known in map(_row_settings, ROWS)},
+        **{f"tuned {tuned}": {"tuned": tuned} for tuned in TUNED},
+    }
+    here = {name: measured.where(**known) for name, known in settings.items() if measured.where(**known).rows}
+    name = min(here, key=lambda name: here[name].value("refined_validation").mean)
+    return name, here[name].value("refined")
+
+
+def _row_settings(row: tuple[int, str, str]) -> dict[str, Any]:
+    return dict(zip(("n_layers", "inference", "features"), row, strict=True))
 
 
 def draw_bounds(measured: Measurements) -> dict[str, Figure]:
@@ -66,7 +85,7 @@ def draw_bounds(measured: Measurements) -> dict[str, Figure]:
 
     figure, axes = panels(1, 2)
     for place, (n, how, what) in enumerate(ROWS):
-        here = measured.where(n_layers=n, inference=how, features=what, seed=SEEDS[0])
+        here = measured.where(n_layers=n, inference=how, features=what, tuned=None, seed=SEEDS[0])
         name = row_name({"n_layers": n, "inference": how, "features": what})
         style = {
             "color": COLOURS[place // 2 % len(COLOURS)],
@@ -103,7 +122,9 @@ PROTOCOL = (
     f"20 Newsgroups as released by Miao et al., 2,000 words, 500 validation documents; {UNITS} units, one and three "
     f"generative layers, hidden ones of 400; inference network of two layers of 400; at most {EPOCHS} passes, batches "
     f"of 500, Adam 8e-4, weight decay; ψ*: {INNER_STEPS} steps of Adam 0.01 from ψ(x) for every batch. Weights of the "
-    "best validation bound, under ψ* where training optimises. Test perplexity, mean of documents, the divergence "
+    "best validation bound, under ψ* where training optimises. Settings of our own: trained by ψ(x), tanh, batches of "
+    f"{TUNED_BATCH}, rate 1e-3, the divergence coming in over {TUNED_ANNEALING:.0%} of the steps, one and two "
+    "generative layers, tf-idf and log(1 + x), two weight decays. Test perplexity, mean of documents, the divergence "
     f"inside, under ψ(x) and after {INNER_STEPS} steps of each document; three seeds."
 )
 TABLE_3 = Entry(
@@ -119,7 +140,8 @@ TABLE_3 = Entry(
     ),
     rule=(
         "In every row the perplexity under ψ* is below that under ψ(x) by more than 2 SE; in every pair under ψ*, "
-        f"tf-idf is below norm; the best row is at most {BEST_PUBLISHED:g}."
+        f"tf-idf is below norm; of these rows and the settings of our own, the one with the lowest perplexity of "
+        f"validation documents under ψ* is at most {BEST_PUBLISHED:g} on test documents."
     ),
     open_choices=(
         "Test documents: the 7,505 of the released file; training documents are a reconstruction whose word totals are "
@@ -127,7 +149,7 @@ TABLE_3 = Entry(
         "Steps after training: as many as in training, with a rate that falls, a bank of 64 draws and each document's "
         "best iterate.",
     ),
-    cells=table_3,
+    cells=table_3_and_tuned,
     judge=judge_table,
     draw=draw_bounds,
 )
