@@ -122,6 +122,16 @@ def test_choosing_costs_nothing_at_random_and_the_log_of_the_number_for_sure() -
     assert choice_kl(certain).item() == pytest.approx(math.log(3))
 
 
+def test_a_component_that_rules_a_code_out_has_no_weight() -> None:
+    q, p = law(5), mixture(3)
+    logits = p.components.logits.clone()
+    logits[1] = -torch.inf  # never on, where q may be
+    certain = SpikeSlabMixture(SpikeSlab(logits, p.components.loc, p.components.scale))
+    others = torch.stack([kl_divergence(q, p.component(u)).sum(-1) for u in (0, 2)], dim=-1)
+    expected = math.log(3) - torch.logsumexp(-others, dim=-1)
+    torch.testing.assert_close(torch.stack(mixture_kl_bound(q, certain)).sum(0), expected)
+
+
 def test_components_far_apart_have_finite_gradients() -> None:
     q = law(2)
     loc = torch.tensor([[0.0], [1e3], [-1e4]]).expand(3, K).clone().requires_grad_()

@@ -17,14 +17,14 @@ from fewhot.codes import Codes, encode, encode_values, score
 from fewhot.codes.encoding import BATCH, Encoding
 from fewhot.core.checks import one_of, real_number, truth, whole_number
 from fewhot.core.devices import PRECISIONS, matrix_precision, resolve_device, resolve_precision
-from fewhot.core.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
+from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import LIKELIHOODS
 from fewhot.core.seeding import PrivateDraws, derive_seed, resolve_seed, stream
-from fewhot.data import Dataset, as_matrix
+from fewhot.data import Dataset
 from fewhot.estimators.fingerprint import fingerprint
 from fewhot.estimators.recipes import Recipe
-from fewhot.estimators.validation import dataset_of
+from fewhot.estimators.validation import codes_of, dataset_of
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models.latent_model import LatentModel
 from fewhot.nn.conv import CHANNELS
@@ -236,8 +236,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def transform(self, X: Any) -> Any:
         """Return the map code of each row: deterministic, exactly zero off the active set, (n, n_components)."""
-        data = self._rows(X)
-        return encode_values(self.module_, data, self._encoding(), sparse=self._sparse_output)
+        return self._encoded(self._rows(X))
 
     def codes(self, X: Any) -> Codes:
         """Return codes with their variance, activity probabilities, bounds and, when refined, gaps."""
@@ -247,7 +246,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def inverse_transform(self, Z: Any) -> np.ndarray:
         """Return the decoder's mean of codes, dense (n, n_features); for rows as the model observes them."""
         check_is_fitted(self)
-        Z = self._check_codes(Z)
+        Z = codes_of(Z, self.module_.latent.n_latent)
         parts = []
         with torch.no_grad(), matrix_precision("float32", self._device):
             for start in range(0, Z.shape[0], BATCH):
@@ -336,9 +335,15 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _rows(self, X: Any) -> Dataset:
         check_is_fitted(self)
-        data = dataset_of(self, X, fitting=False)
+        return self._supported(dataset_of(self, X, fitting=False))
+
+    def _supported(self, data: Dataset) -> Dataset:
+        """Return rows on the model's device; what the likelihood cannot score is refused."""
         self._check_support(self.module_, data.spec)
         return data.to(self._device)
+
+    def _encoded(self, data: Dataset) -> Any:
+        return encode_values(self.module_, data, self._encoding(), sparse=self._sparse_output)
 
     def _check_support(self, module: LatentModel, spec: DataSpec) -> None:
         module.observation.check(spec)
@@ -410,26 +415,6 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             )
         for size in sizes:
             whole_number("each of hidden_layer_sizes", size)
-
-    def _check_codes(self, Z: Any) -> Any:
-        Z = Z.values if isinstance(Z, Codes) else Z
-        try:
-            Z = Z.tocsr() if sp.issparse(Z) else np.asarray(as_matrix(Z, "Z"))
-        except ValueError as error:  # rows of different lengths
-            raise InvalidInputError(f"The codes are no matrix ({error}); give (n, n_components) numbers.") from error
-        if Z.dtype.kind not in "fiub":
-            raise InvalidTypeError(f"The codes are of type {Z.dtype}; inverse_transform takes real numbers.")
-        if Z.ndim != 2 or Z.shape[1] != self.module_.latent.n_latent or not Z.shape[0]:
-            raise InvalidInputError(
-                f"Codes of shape {Z.shape} were given; inverse_transform takes (n, {self.module_.latent.n_latent}), "
-                f"as transform returns."
-            )
-        values = Z.data if sp.issparse(Z) else Z
-        if not (np.abs(values) <= np.finfo(np.float32).max).all():
-            raise InvalidInputError(
-                "The codes contain NaN or infinity; inverse_transform takes finite float32 numbers."
-            )
-        return Z
 
     def __getstate__(self) -> dict[str, Any]:
         state = copy.copy(super().__getstate__())

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from fewhot.codes import encode_values
 from fewhot.core.checks import one_of, real_number, truth, whole_number
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import DataSpec
@@ -297,10 +296,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
 
     def _score_rows(self, rows: Histories) -> np.ndarray:
         """Return what the decoder expects of every item, given the code of each row."""
-        data = as_dataset(rows)
-        self._check_support(self.module_, data.spec)
-        codes = encode_values(self.module_, data.to(self._device), self._encoding(), sparse=self._sparse_output)
-        return self.inverse_transform(codes)
+        return self.inverse_transform(self._encoded(self._supported(as_dataset(rows))))
 
     def _similarity(self, items: np.ndarray) -> np.ndarray:
         """Return the cosine between the items' rows of the decoder's last layer."""

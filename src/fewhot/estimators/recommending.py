@@ -70,7 +70,7 @@ class RecommenderMixin:
             for part in chunks(*matrix.shape):
                 yield interactions_of(estimator, matrix.rows(np.arange(part.start, part.stop)), fitting=False)
             return
-        rows = interactions_of(estimator, X, fitting=False)
+        rows = interactions_of(estimator, matrix, fitting=False)
         for part in chunks(*rows.shape):
             yield rows[part]
 

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_n_features, validate_data
 
+from fewhot.codes import Codes
 from fewhot.core.errors import InvalidInputError, InvalidTypeError
 from fewhot.data import Dataset, as_dataset, as_matrix
 from fewhot.data.recognise import ACCEPTED, LARGEST
@@ -89,6 +90,25 @@ def interactions_of(estimator: BaseEstimator, X: Any, *, fitting: bool, dtype: t
     if fitting:
         estimator.n_users_ = rows.shape[0]  # pyright: ignore[reportAttributeAccessIssue]
     return rows
+
+
+def codes_of(Z: Any, n_units: int) -> Any:
+    """Return codes, (n, n_units), as an array or a CSR matrix of finite numbers."""
+    Z = Z.values if isinstance(Z, Codes) else Z
+    try:
+        Z = Z.tocsr() if sp.issparse(Z) else np.asarray(as_matrix(Z, "Z"))
+    except ValueError as error:  # rows of different lengths
+        raise InvalidInputError(f"The codes are no matrix ({error}); give (n, n_components) numbers.") from error
+    if Z.dtype.kind not in "fiub":
+        raise InvalidTypeError(f"The codes are of type {Z.dtype}; inverse_transform takes real numbers.")
+    if Z.ndim != 2 or Z.shape[1] != n_units or not Z.shape[0]:
+        raise InvalidInputError(
+            f"Codes of shape {Z.shape} were given; inverse_transform takes (n, {n_units}), as transform returns."
+        )
+    values = Z.data if sp.issparse(Z) else Z
+    if not (np.abs(values) <= np.finfo(np.float32).max).all():
+        raise InvalidInputError("The codes contain NaN or infinity; inverse_transform takes finite float32 numbers.")
+    return Z
 
 
 def _checked(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str) -> Any:

@@ -14,16 +14,14 @@ from fewhot.reproduction.aistats2018.grid import INNER_STEPS, SEEDS, TUNED_ANNEA
 from fewhot.reproduction.cells import Measured, cell_function, dataset
 
 RARE_ROWS = 2000
-N_DOCUMENTS = 10_768
-"""Training documents of 20 Newsgroups."""
 NEVER = 10**6
 """Evaluations without a better bound after which training stops: it keeps the best weights and never stops."""
 
 
-def estimator(settings: Mapping[str, Any]) -> NFA:
+def estimator(settings: Mapping[str, Any], n_rows: int) -> NFA:
     """Return the unfitted model of a cell."""
     if settings["tuned"] is not None:
-        return _tuned(settings)
+        return _tuned(settings, n_rows)
     return NFA(
         settings["n_units"],
         recipe="krishnan2018",
@@ -42,8 +40,8 @@ def estimator(settings: Mapping[str, Any]) -> NFA:
     )
 
 
-def _tuned(settings: Mapping[str, Any]) -> NFA:
-    n_steps = settings["epochs"] * -(-N_DOCUMENTS // TUNED_BATCH)
+def _tuned(settings: Mapping[str, Any], n_rows: int) -> NFA:
+    n_steps = settings["epochs"] * -(-n_rows // TUNED_BATCH)
     return NFA(
         settings["n_units"],
         hidden_layer_sizes=(settings["hidden"],) * settings["q_layers"],
@@ -68,7 +66,7 @@ def fit_text(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
     if settings["n_words"] is not None:
         kept = np.sort(np.argsort(-np.asarray(train.sum(axis=0)).ravel(), kind="stable")[: settings["n_words"]])
         train, validation, test = (X[:, kept] for X in (train, validation, test))
-    model = estimator(settings).fit(train, X_val=validation)
+    model = estimator(settings, train.shape[0]).fit(train, X_val=validation)
     numbers: dict[str, float] = {}
     for steps, name in ((0, "amortised"), (INNER_STEPS, "refined")):
         model.set_params(refine_steps=steps)
