@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -41,25 +41,21 @@ KEPT = 0.9
 def first_cells(quick: bool, *, faces: Faces) -> Sequence[Cell]:
     """Return the VSCs, and the baselines with every beta on the first seed, on which beta is chosen."""
     first = faces.seeds[0]
-    if quick:
-        return [
-            *(smiley_fit(faces, faces.vsc, size, first, quick=True) for size in SMILEY_SIZES[:2]),
-            *(
-                smiley_fit(faces, model, size, first, beta=beta, quick=True)
-                for model in BASELINES
-                for size in SMILEY_SIZES[:2]
-                for beta in BETAS[:2]
-            ),
-        ]
+    sizes, seeds, betas = (SMILEY_SIZES[:2], (first,), BETAS[:2]) if quick else (SMILEY_SIZES, faces.seeds, BETAS)
     return [
-        *(smiley_fit(faces, faces.vsc, size, seed) for size in SMILEY_SIZES for seed in faces.seeds),
-        *(
-            smiley_fit(faces, model, size, first, beta=beta)
+        *(smiley_fit(faces, faces.vsc, size, seed, quick=quick) for size in sizes for seed in seeds),
+        *once(
+            smiley_fit(faces, model, size, first, beta=beta, quick=quick)
             for model in BASELINES
-            for size in SMILEY_SIZES
-            for beta in BETAS
+            for size in sizes
+            for beta in betas
         ),
     ]
+
+
+def once(cells: Iterable[Cell]) -> list[Cell]:
+    """Return the cells without repetitions."""
+    return list({cell.name: cell for cell in cells}.values())
 
 
 def with_long_fit(quick: bool) -> Sequence[Cell]:
@@ -71,22 +67,28 @@ def with_long_fit(quick: bool) -> Sequence[Cell]:
 
 def chosen_betas(quick: bool, measured: Measurements, *, faces: Faces) -> Sequence[Cell]:
     """Return the other seeds of the baselines, with the beta that was chosen on the first; a quick run has none."""
-    return [
+    return once(
         smiley_fit(faces, model, size, seed, beta=best_beta(measured, model, size, faces))
         for model in BASELINES
         for size in SMILEY_SIZES
         for seed in (() if quick else faces.seeds[1:])
-    ]
+    )
 
 
 def best_beta(measured: Measurements, model: str, n_units: int, faces: Faces) -> float:
     """Return the beta with the highest contrast on rows outside the training and the test rows, first seed."""
-    return best(measured.along("contrast_held_out", "beta", model=model, n_units=n_units, seed=faces.seeds[0]))
+    return best(fits_of(measured, model).along("contrast_held_out", "beta", n_units=n_units, seed=faces.seeds[0]))
+
+
+def fits_of(measured: Measurements, model: str) -> Measurements:
+    """Return the cells of a model; to those of the beta-TCVAE belong the beta-VAE's with a beta of 1."""
+    shared = measured.where(model="beta-vae", beta=1.0).rows if model == "beta-tcvae" else []
+    return Measurements([*measured.where(model=model).rows, *shared])
 
 
 def compared(measured: Measurements, model: str, faces: Faces) -> Measurements:
     """Return the cells of a model that are compared: those of the sweep and, of a baseline, with the chosen betas."""
-    here = measured.where(model=model)
+    here = fits_of(measured, model)
     sizes = here.levels("n_units")
     steps = min(here.levels("steps"), default=faces.steps)
     if model not in BASELINES:
@@ -177,7 +179,7 @@ def _one_matrix(correlation: np.ndarray) -> Figure:
 SOURCE = f"{PAPER}, figure 3 and supplement, figure 9"
 MEASURED = (
     "β-VAE and β-TCVAE: β of 1, 4, 8 and 16, for each size the one with the highest contrast on 10,000 rows outside "
-    "the training and test rows, first seed. Correlations of sources with map codes (means for models without "
+    "the training and test rows, first seed; a β of 1 is the same fit for both. Correlations of sources with map codes (means for models without "
     "gates) on the 10,000 test rows, as they are; contrast: mean over sources of the largest absolute correlation "
     "minus the second largest, of all units and of the used ones alone. Three seeds"
 )
