@@ -178,10 +178,10 @@ def _one_matrix(correlation: np.ndarray) -> Figure:
 
 SOURCE = f"{PAPER}, figure 3 and supplement, figure 9"
 MEASURED = (
-    "β-VAE and β-TCVAE: β of 1, 4, 8 and 16, for each size the one with the highest contrast on 10,000 rows outside "
-    "the training and test rows, first seed; a β of 1 is the same fit for both. Correlations of sources with map codes (means for models without "
-    "gates) on the 10,000 test rows, as they are; contrast: mean over sources of the largest absolute correlation "
-    "minus the second largest, of all units and of the used ones alone. Three seeds"
+    "β-VAE and β-TCVAE: β of 1 (the same fit for both), 4, 8 and 16, for each size the one with the highest contrast "
+    "on 10,000 rows outside the training and test rows, first seed. Correlations of sources with map codes (means for "
+    "models without gates) on the 10,000 test rows, as they are; contrast: mean over sources of the largest absolute "
+    "correlation minus the second largest, of all units and of the used ones alone. Three seeds"
 )
 PUBLISHED = (
     "Supplement F: as latent dimensions are added, the correlation of sources with the latents of β-VAE and β-TCVAE "
