@@ -120,6 +120,12 @@ def test_units_are_ordered_by_the_class_they_serve_and_dead_ones_last() -> None:
     assert axes.get_xlabel().endswith("1 of 4 are never on")
 
 
+def test_of_a_matrix_units_that_no_class_uses_are_those_below_a_hundredth() -> None:
+    axes = draw(plots.class_activation(np.array([[0.009, 0.2, 0.01], [0.0, 0.8, 0.0]]))).axes[0]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["2", "1", "0"]
+    assert axes.get_xlabel().endswith("1 of 3 are below 0.01 in every class")
+
+
 def test_sizes_are_drawn_up_to_the_largest() -> None:
     image = draw(plots.class_activation(RECORD, show="size")).axes[0].images[0]
     assert image.get_clim() == (0.0, 3.0)

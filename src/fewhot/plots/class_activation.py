@@ -15,6 +15,8 @@ from fewhot.plots.codes import MOST_UNITS
 from fewhot.plots.grouping import draw_groups, grouped_units, matrix_of_strengths, names_of, strength_map
 from fewhot.plots.palette import theme
 
+NEGLIGIBLE = 0.01
+"""A matrix does not say which units are on in some row; those below this in every class are taken as idle."""
 _TITLES = {"p_active": "P(active)", "size": "|value|"}
 
 
@@ -27,7 +29,8 @@ def class_activation(
 ) -> Figure:
     """Draw how much each class uses each unit, with units in the order of the class that uses them most.
 
-    Units that are on in no row come last, behind a dashed line; of very many units the strongest are drawn.
+    Units that are on in no row (of a matrix: below 0.01 in every class) come last, behind a dashed line; of very many
+    units the strongest are drawn.
 
     Parameters
     ----------
@@ -57,9 +60,11 @@ def class_activation(
     if strength.min() < 0:
         raise InvalidInputError(f"activation goes down to {strength.min():.3g}; give shares or sizes, from 0.")
     names = names_of(classes, len(strength), "classes", "classes")
-    order, n_used = _strongest(*grouped_units(strength, strength if size is None else size), strength)
+    on = np.where(strength < NEGLIGIBLE, 0.0, strength) if size is None else size
+    order, n_used = _strongest(*grouped_units(strength, on), strength)
     shown = strength[:, order]
-    text = f"unit, by the class that uses it most; {len(order) - n_used} of {len(order)} are never on"
+    idle = "never on" if size is not None else f"below {NEGLIGIBLE:g} in every class"
+    text = f"unit, by the class that uses it most; {len(order) - n_used} of {len(order)} are {idle}"
     if len(order) < strength.shape[1]:
         text = f"unit ({len(order)} of {strength.shape[1]}: the strongest), by the class that uses it most"
     top = max(float(strength.max()), 1.0 if title != _TITLES["size"] else 0.0) or 1.0

@@ -87,6 +87,19 @@ def test_the_elbo_needs_a_vsc_that_is_more_stable():
     assert verdict(ELBO, lambda s: bounds({**s, "n_units": 60})) == NOT_REPRODUCED
 
 
+def in_the_middle(s: dict[str, Any]) -> dict[str, float]:
+    """A fall at 120 units, from which 200 recover."""
+    return bounds(s, **({"bound": -900.0, "bound_paper": -900.0} if s["n_units"] == 120 else {}))
+
+
+def test_the_elbo_needs_a_vsc_that_falls_at_no_size_and_names_a_fall_out_of_view():
+    assert verdict(ELBO, in_the_middle) == NOT_REPRODUCED
+    rows = [Row(c.settings, {**in_the_middle(dict(c.settings)), "bound_corrected": 1.0}) for c in ELBO.cells(False)]
+    axes = ELBO.draw(Measurements(rows))["bound"].axes[0]
+    assert "VSC, as published: -900.0 ± 0.0 at 120" in axes.texts[0].get_text().splitlines()
+    assert axes.get_ylim()[0] > 0
+
+
 def test_the_elbo_is_judged_by_the_published_bound_after_the_true_one():
     def falling(s: dict[str, Any]) -> dict[str, float]:
         return bounds(s, bound=100.0 - s["n_units"])

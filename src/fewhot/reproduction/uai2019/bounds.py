@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fewhot.reproduction.comparing import best, falls, falls_less
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STEADY = 0.01
-"""How far the VSC's bound may fall from its best size to the largest, as a share of its best."""
+"""How far the VSC's bound may fall as units are added, as a share of its best."""
+IN_VIEW = 0.9
+"""Bounds below this share of the best one are written in the panel, not drawn."""
 BOUNDS = {
     "bound": "under the mixture",
     "bound_corrected": "paying for the selection",
@@ -67,13 +69,28 @@ def judge(measured: Measurements) -> list[Reading]:
 
 def _checks(measured: Measurements, number: str) -> list[Check]:
     vae, vsc = by_size(measured, "bound", "beta-vae"), by_size(measured, number, "vsc")
-    peak, last = vsc[best(vsc)], vsc[max(vsc)]
-    steady = peak.mean - last.mean < STEADY * abs(peak.mean)
+    worst, before = largest_fall(vsc)
+    steady = vsc[before].mean - vsc[worst].mean < STEADY * abs(vsc[best(vsc)].mean)
     return [
         falls(f"the β-VAE at {max(vae)} units is below its best", vae),
         falls_less("the VSC falls less than the β-VAE", vsc, vae),
-        Check(f"the VSC at {max(vsc)} units is within {STEADY:.0%} of its best", steady, f"{last} against {peak}"),
+        Check(
+            f"the VSC loses less than {STEADY:.0%} of its best as units are added, at any size",
+            steady,
+            f"{vsc[worst]} at {worst} units, {vsc[before]} at {before}",
+        ),
     ]
+
+
+def largest_fall(curve: Mapping[int, Value]) -> tuple[int, int]:
+    """Return the size that lies farthest below a smaller one, and that one; the same size twice where none does.
+
+    >>> largest_fall({10: Value(3.0, 0, 3), 30: Value(5.0, 0, 3), 60: Value(1.0, 0, 3), 90: Value(6.0, 0, 3)})
+    (60, 30)
+    """
+    sizes = sorted(curve)
+    pairs = [(size, before) for i, size in enumerate(sizes) for before in sizes[: i + 1]]
+    return max(pairs, key=lambda pair: curve[pair[1]].mean - curve[pair[0]].mean)
 
 
 def draw(measured: Measurements) -> dict[str, Figure]:
@@ -85,10 +102,22 @@ def draw(measured: Measurements) -> dict[str, Figure]:
     sizes[BASELINES["beta-vae"]] = by_size(measured, "bound", "beta-vae")
     here = measured.where(model="vsc", n_units=ELBO_MIDDLE)
     alphas = {f"VSC, {words}": here.along(number, "alpha") for number, words in BOUNDS.items()}
-    curves(axes[0, 0], sizes, title=f"Fashion-MNIST, α = {ALPHA:g}", x="latent units", y="test bound (nats)")
+    shown, hidden = _in_view(sizes)
+    curves(axes[0, 0], shown, title=f"Fashion-MNIST, α = {ALPHA:g}", x="latent units", y="test bound (nats)")
+    axes[0, 0].text(0.98, 0.35, hidden, transform=axes[0, 0].transAxes, fontsize="x-small", ha="right")
     title = f"Fashion-MNIST, {ELBO_MIDDLE} units"
     curves(axes[0, 1], alphas, title=title, x="prior on-rate α", y="test bound (nats)", log=True)
     return {"bound": figure}
+
+
+def _in_view(lines: Mapping[str, Mapping[int, Value]]) -> tuple[dict[str, dict[int, Value]], str]:
+    """Return what lies near the best bound, and words on what does not."""
+    floor = IN_VIEW * max(value.mean for curve in lines.values() for value in curve.values())
+    if floor <= 0:
+        return {label: dict(curve) for label, curve in lines.items()}, ""
+    shown = {label: {x: value for x, value in curve.items() if value.mean >= floor} for label, curve in lines.items()}
+    hidden = [f"{label}: {v} at {x}" for label, curve in lines.items() for x, v in curve.items() if v.mean < floor]
+    return shown, "\n".join(["not in view:", *hidden]) if hidden else ""
 
 
 PROTOCOL = (
@@ -106,7 +135,8 @@ PUBLISHED = (
 )
 RULE = (
     "The β-VAE's bound at the largest size is below its best size by more than 2 SE; the VSC's fall from its best size "
-    f"to the largest is smaller than the β-VAE's by more than 2 SE, and less than {STEADY:.0%} of its best. If so for "
+    "to the largest is smaller than the β-VAE's by more than 2 SE, and at no size does it lie more than "
+    f"{STEADY:.0%} of its best below that of a smaller one. If so for "
     "the published bound only: a stated change. The bounds against the prior on-rate are reported, and decide nothing."
 )
 CHOICES = (
