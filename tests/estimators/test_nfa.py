@@ -147,6 +147,14 @@ def test_the_argument_changes_the_fit(change: dict[str, Any]) -> None:
     assert not same_weights(plain.fit(X), NFA(**FAST | change).fit(X))
 
 
+@pytest.mark.parametrize("inference", ["amortised", "svi", "refined"])
+def test_decoupled_decay_is_another_fit_under_every_inference(inference: str) -> None:
+    X, common = count_rows(), FAST | {"inference": inference, "weight_decay": 0.5}
+    decoupled = NFA(**common, decoupled_weight_decay=True).fit(X)
+    assert not same_weights(NFA(**common).fit(X), decoupled)
+    assert not same_weights(NFA(**common | {"weight_decay": 0.0}).fit(X), decoupled)
+
+
 # ------------------------------------------------------------------------------------------------------ recommending
 
 
@@ -244,6 +252,7 @@ def test_rows_without_any_count_have_a_code_of_no_information() -> None:
         *({"inner_steps": v} for v in (0, 2.5)), {"inner_learning_rate": 0}, {"inner_beta1": 1}, {"inner_keep": "all"},
         {"phase_order": "any"}, {"encoder_by": "x"}, *({"refined_epochs": v} for v in (5, (1,), (3, 3), (-1, 2), "ab")),
         {"features": "bm25"}, {"idf": "max"}, {"activation": "step"}, {"dropout": 1.0}, {"weight_decay": -1},
+        {"decoupled_weight_decay": 1}, {"decoupled_weight_decay": True},
         {"kl_weight": -1}, {"kl_annealing": "cosine"}, {"kl_annealing": None}, {"kl_annealing_steps": 0},
         {"latent": "dirichlet"},
         {"l0": 2}, {"density": 0.5}, {"max_share": 0.5}, {"sparse_output": "no"},

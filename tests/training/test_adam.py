@@ -8,8 +8,9 @@ from fewhot.training.adam import FusedAdam
 
 SPEC = OptimiserSpec(weight_decay=0.01)
 AMSGRAD = OptimiserSpec(weight_decay=0.01, betas=(0.9, 0.5), amsgrad=True)  # a short memory, so that it matters
+ADAMW = OptimiserSpec(weight_decay=0.5, decoupled_weight_decay=True)
 every_update = pytest.mark.parametrize("update", [adam._fused, adam._pointwise], ids=["fused", "pointwise"])
-every_spec = pytest.mark.parametrize("spec", [SPEC, AMSGRAD], ids=["adam", "amsgrad"])
+every_spec = pytest.mark.parametrize("spec", [SPEC, AMSGRAD, ADAMW], ids=["adam", "amsgrad", "adamw"])
 
 
 def moved(
@@ -35,7 +36,8 @@ def moved(
 def test_the_update_is_torchs_adam(update: object, spec: OptimiserSpec) -> None:
     generator = torch.Generator().manual_seed(0)
     weights = [nn.Parameter(torch.randn(7, 3, generator=generator)), nn.Parameter(torch.randn(4, generator=generator))]
-    reference = torch.optim.Adam(weights, lr=0.1, weight_decay=0.01, betas=spec.betas, amsgrad=spec.amsgrad)
+    kind = torch.optim.AdamW if spec.decoupled_weight_decay else torch.optim.Adam
+    reference = kind(weights, lr=0.1, weight_decay=spec.weight_decay, betas=spec.betas, amsgrad=spec.amsgrad)
     for _ in range(5):
         for weight in weights:
             weight.grad = torch.randn(weight.shape, generator=generator) / 2

@@ -107,6 +107,8 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         Share of the features' entries left out in training. None takes the recipe's, 0.
     weight_decay : float, default=None
         What is added to gradients for each unit of weight. None takes the recipe's, 0.
+    decoupled_weight_decay : bool, default=False
+        Take ``weight_decay`` times the learning rate from the weights instead, as AdamW does; then 0.1 is a usual size.
     kl_weight : float, default=None
         Weight of the divergence in training; reported bounds always have weight 1. None takes the recipe's, 1.
     kl_annealing : {"auto", "none", "linear", "exponential"}, default="auto"
@@ -205,6 +207,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         activation: str = "auto",
         dropout: float | None = None,
         weight_decay: float | None = None,
+        decoupled_weight_decay: bool = False,
         kl_weight: float | None = None,
         kl_annealing: str = "auto",
         kl_annealing_steps: int | None = None,
@@ -249,6 +252,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         self.activation = activation
         self.dropout = dropout
         self.weight_decay = weight_decay
+        self.decoupled_weight_decay = decoupled_weight_decay
         self.kl_weight = kl_weight
         self.kl_annealing = kl_annealing
         self.kl_annealing_steps = kl_annealing_steps
@@ -322,11 +326,11 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
 
     def _procedure(self, epoch: int) -> Inference:
         """Return the inference procedure; ``epoch`` is how many steps one has."""
-        decay = self._chosen("weight_decay")
-        ascent = (self.inner_steps, self.inner_learning_rate, self.inner_beta1, self.inner_keep, decay)
+        decay = (self._chosen("weight_decay"), self.decoupled_weight_decay)
+        ascent = (self.inner_steps, self.inner_learning_rate, self.inner_beta1, self.inner_keep, *decay)
         match self._chosen("inference"):
             case "amortised":
-                return Amortised(weight_decay=decay)
+                return Amortised(False, *decay)
             case "svi":
                 return SVI(*ascent)
             case _:
@@ -368,6 +372,10 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         for name, high in (("dropout", 0.99), ("weight_decay", 1.0), ("kl_weight", float("inf"))):
             if getattr(self, name) is not None:
                 real_number(name, getattr(self, name), low=0, high=high)
+        if truth("decoupled_weight_decay", self.decoupled_weight_decay) and not self._chosen("weight_decay"):
+            raise InvalidParameterError(
+                "decoupled_weight_decay=True, and weight_decay is 0; give weight_decay=0.1, say."
+            )
         self._check_epochs()
         given = self._given() + (["max_active"] if self.max_active is not None else [])
         if self.latent == "gaussian" and given:

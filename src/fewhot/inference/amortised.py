@@ -17,13 +17,14 @@ class Amortised(Inference):
     ----------
     amsgrad
         Take that variant of Adam (Reddi, Kale and Kumar, 2018).
-    weight_decay
-        What is added to the gradient for each unit of weight.
+    weight_decay, decoupled_weight_decay
+        As `OptimiserSpec`.
     """
 
-    def __init__(self, amsgrad: bool = False, weight_decay: float = 0.0) -> None:
+    def __init__(self, amsgrad: bool = False, weight_decay: float = 0.0, decoupled_weight_decay: bool = False) -> None:
         self.amsgrad = truth("amsgrad", amsgrad)
         self.weight_decay = real_number("weight_decay", weight_decay, low=0)
+        self.decoupled_weight_decay = truth("decoupled_weight_decay", decoupled_weight_decay)
 
     def phases(self, model: Model, stage: int = 0) -> list[Phase]:
         """Return the single phase."""
@@ -33,5 +34,9 @@ class Amortised(Inference):
             return model.terms(model.run(model.psi(seen, noise), seen, knobs, noise), knobs)
 
         parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        optimiser = OptimiserSpec(amsgrad=self.amsgrad, weight_decay=self.weight_decay)
+        optimiser = OptimiserSpec(
+            amsgrad=self.amsgrad,
+            weight_decay=self.weight_decay,
+            decoupled_weight_decay=self.decoupled_weight_decay,
+        )
         return [Phase(name="joint", parameters=parameters, loss=loss, noise=model.noise, optimiser=optimiser)]

@@ -94,11 +94,16 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimiserSpec:
-    """Adam, or its AMSGrad variant, with a rate of its own relative to the run's learning rate."""
+    """Adam, or its AMSGrad variant, with a rate of its own relative to the run's learning rate.
+
+    ``weight_decay`` adds its multiple of the weights to the gradients; ``decoupled_weight_decay`` takes it, times the
+    rate, from the weights themselves, beside what Adam makes of the gradients (Loshchilov and Hutter, 2019).
+    """
 
     relative_rate: float = 1.0
     betas: tuple[float, float] = (0.9, 0.999)
     weight_decay: float = 0.0
+    decoupled_weight_decay: bool = False
     amsgrad: bool = False
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.distributions import kl_divergence
 
-from fewhot.core.checks import one_of, real_number, whole_number
+from fewhot.core.checks import one_of, real_number, truth, whole_number
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import Batch, Knobs, Noise, Params, Terms
 from fewhot.core.registry import INFERENCES
@@ -42,8 +42,8 @@ class LocalAscent(Inference):
     keep
         ``"last"`` takes the last iterate; ``"best"`` takes, for every row, the best of a few on the way, the start
         among them, on the noise that the model's own step uses.
-    weight_decay
-        What is added to the gradients of the model and the encoder for each unit of weight.
+    weight_decay, decoupled_weight_decay
+        Of the model's and the encoder's weights, as `OptimiserSpec`.
     """
 
     compiles = False  # a hundred steps in a row take a compiler minutes
@@ -55,12 +55,14 @@ class LocalAscent(Inference):
         beta1: float = 0.9,
         keep: str = "last",
         weight_decay: float = 0.0,
+        decoupled_weight_decay: bool = False,
     ) -> None:
         self.n_steps = whole_number("n_steps", n_steps, least=0)
         self.learning_rate = real_number("learning_rate", learning_rate, low=0, open_low=True)
         self.beta1 = real_number("beta1", beta1, low=0, high=0.999)
         self.keep = one_of("keep", keep, KEPT)
         self.weight_decay = real_number("weight_decay", weight_decay, low=0)
+        self.decoupled_weight_decay = truth("decoupled_weight_decay", decoupled_weight_decay)
 
     @property
     def steps_in_training(self) -> int:
@@ -69,7 +71,7 @@ class LocalAscent(Inference):
 
     @property
     def _optimiser(self) -> OptimiserSpec:
-        return OptimiserSpec(weight_decay=self.weight_decay)
+        return OptimiserSpec(weight_decay=self.weight_decay, decoupled_weight_decay=self.decoupled_weight_decay)
 
     def _noise(self, model: Model, n_rows: int, generator: torch.Generator) -> Noise:
         """Return the noise of a pass, and that of the M steps before it, (M, B, ...)."""
@@ -143,7 +145,7 @@ class Refined(LocalAscent):
 
     Parameters
     ----------
-    n_steps, learning_rate, beta1, keep, weight_decay
+    n_steps, learning_rate, beta1, keep, weight_decay, decoupled_weight_decay
         As `LocalAscent`.
     order
         ``"model-first"`` as above; ``"encoder-first"`` moves :math:`\phi` before :math:`\theta`, as the authors' code.
@@ -164,12 +166,13 @@ class Refined(LocalAscent):
         beta1: float = 0.9,
         keep: str = "last",
         weight_decay: float = 0.0,
+        decoupled_weight_decay: bool = False,
         order: str = "model-first",
         encoder_by: str = "bound",
         begin: int = 0,
         end: int | None = None,
     ) -> None:
-        super().__init__(n_steps, learning_rate, beta1, keep, weight_decay)
+        super().__init__(n_steps, learning_rate, beta1, keep, weight_decay, decoupled_weight_decay)
         self.order = one_of("order", order, ORDERS)
         self.encoder_by = one_of("encoder_by", encoder_by, TEACHERS)
         self.begin = whole_number("begin", begin, least=0)

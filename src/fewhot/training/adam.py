@@ -117,7 +117,8 @@ def _fused(lists: _Lists, scalars: _Scalars, spec: OptimiserSpec) -> None:
     count += 1 - halted
     # On a CPU, where reading a number is free, a scale of 1 is left out: dividing would write every gradient again.
     divides = weights[0].device.type != "cpu" or float(scale) != 1.0
-    torch._fused_adam_(  # pyright: ignore[reportPrivateImportUsage]
+    adam = torch._fused_adamw_ if spec.decoupled_weight_decay else torch._fused_adam_  # pyright: ignore[reportPrivateImportUsage]
+    adam(
         weights,
         gradients,
         first,
@@ -144,11 +145,15 @@ def _pointwise(lists: _Lists, scalars: _Scalars, spec: OptimiserSpec) -> None:
     size = rate / -torch.expm1(count * math.log(beta1))  # 1 - beta^t without cancellation
     root = (-torch.expm1(count * math.log(beta2))).sqrt()
     for j, (weight, gradient, mean, square) in enumerate(zip(*lists[:4], strict=True)):
-        g = gradient / scale + spec.weight_decay * weight
+        g, kept = gradient / scale, weight
+        if spec.decoupled_weight_decay:
+            kept = weight * (1 - rate * spec.weight_decay)
+        else:
+            g = g + spec.weight_decay * weight
         new_mean = torch.lerp(mean, g, 1 - beta1)
         new_square = torch.lerp(square, g * g, 1 - beta2)
         divisor = torch.maximum(lists.largest[j], new_square) if spec.amsgrad else new_square
-        new_weight = weight - size * new_mean / (divisor.sqrt() / root + _EPSILON)
+        new_weight = kept - size * new_mean / (divisor.sqrt() / root + _EPSILON)
         mean.copy_(torch.where(stays, mean, new_mean))
         square.copy_(torch.where(stays, square, new_square))
         if spec.amsgrad:

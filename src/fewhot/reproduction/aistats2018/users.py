@@ -42,12 +42,11 @@ MULT_VAE = "Mult-VAE"
 MULT_VAE_OPTIONS = {"kl_weight": (0.1, 0.2, 0.4), "max_epochs": (50, 100, 200)}
 ROW_OPTIONS = {"kl_weight": (0.2, 1.0), "max_epochs": (50, 100)}
 TUNED_OPTIONS: dict[str, Sequence[Any]] = {
-    "n_components": (64, 100),
-    "dropout": (0.5, 0.7),
-    "kl_weight": (0.2, 0.4),
-    "weight_decay": (3e-5, 1e-4),
+    "n_components": (200, 300),
+    "hidden_layer_sizes": ((1000,), (1500,)),
+    "weight_decay": (0.2, 0.4),
     "features": ("unit", "tfidf"),
-    "max_epochs": (30, 60),
+    "max_epochs": (60, 80),
 }
 
 
@@ -90,7 +89,7 @@ def recommender(settings: Mapping[str, Any], n_rows: int) -> Any:
     if model in BASELINES:
         kind = BASELINES[model][0]
         return kind(**options, **({"random_state": seed} if kind in (WMF, CDAE) else {}))
-    batch_size = min(50 if model == TUNED else 500, n_rows)
+    batch_size = min(100 if model == TUNED else 500, n_rows)
     n_steps = options["max_epochs"] * -(-n_rows // batch_size)
     common: dict[str, Any] = {
         "kl_annealing": "linear",
@@ -103,10 +102,10 @@ def recommender(settings: Mapping[str, Any], n_rows: int) -> Any:
     }
     if model == MULT_VAE:
         return MultVAE(**common)
-    sizes: dict[str, Any] = {"hidden_layer_sizes": (600,), "inner_steps": settings["inner_steps"]}
+    common["inner_steps"] = settings["inner_steps"]
     if model == TUNED:
-        return NFA(n_layers=1, activation="tanh", learning_rate=2e-3, **sizes, **common)
-    return NFA(200, recipe="krishnan2018", n_layers=2, **ROWS[model], **sizes, **common)
+        return NFA(n_layers=1, dropout=0.6, kl_weight=0.2, learning_rate=2e-3, decoupled_weight_decay=True, **common)
+    return NFA(200, recipe="krishnan2018", n_layers=2, hidden_layer_sizes=(600,), **ROWS[model], **common)
 
 
 @cell_function("aistats2018-users", version=1)
