@@ -326,17 +326,26 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
 
     def _procedure(self, epoch: int) -> Inference:
         """Return the inference procedure; ``epoch`` is how many steps one has."""
-        decay = (self._chosen("weight_decay"), self.decoupled_weight_decay)
-        ascent = (self.inner_steps, self.inner_learning_rate, self.inner_beta1, self.inner_keep, *decay)
+        decay = {
+            "weight_decay": self._chosen("weight_decay"),
+            "decoupled_weight_decay": self.decoupled_weight_decay,
+        }
+        ascent = (self.inner_steps, self.inner_learning_rate, self.inner_beta1, self.inner_keep)
         match self._chosen("inference"):
             case "amortised":
-                return Amortised(False, *decay)
+                return Amortised(**decay)
             case "svi":
-                return SVI(*ascent)
+                return SVI(*ascent, **decay)
             case _:
                 begin, end = self.refined_epochs or (0, None)
-                last = None if end is None else end * epoch
-                return Refined(*ascent, self.phase_order, self.encoder_by, begin * epoch, last)
+                return Refined(
+                    *ascent,
+                    **decay,
+                    order=self.phase_order,
+                    encoder_by=self.encoder_by,
+                    begin=begin * epoch,
+                    end=None if end is None else end * epoch,
+                )
 
     def _annealing(self) -> dict[str, Schedule]:
         how = self._chosen("kl_annealing")
