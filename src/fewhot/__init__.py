@@ -2,7 +2,7 @@
 
 >>> import fewhot as fh
 >>> sorted(name for name in fh.__all__ if name.isupper())
-['HSVAE', 'MATVAE', 'NFA', 'VAE', 'VSC']
+['HSVAE', 'MATVAE', 'NFA', 'SDLGM', 'VAE', 'VSC']
 """
 
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from fewhot.estimators import HSVAE as HSVAE
     from fewhot.estimators import MATVAE as MATVAE
     from fewhot.estimators import NFA as NFA
+    from fewhot.estimators import SDLGM as SDLGM
     from fewhot.estimators import VAE as VAE
     from fewhot.estimators import VSC as VSC
     from fewhot.estimators import BetaTCVAE as BetaTCVAE
+    from fewhot.estimators import GumbelVAE as GumbelVAE
     from fewhot.estimators import load as load
     from fewhot.training import Callback as Callback
     from fewhot.training import RunFolder as RunFolder
@@ -27,9 +29,11 @@ _HOMES = {
     "HSVAE": "fewhot.estimators",
     "MATVAE": "fewhot.estimators",
     "NFA": "fewhot.estimators",
+    "SDLGM": "fewhot.estimators",
     "VAE": "fewhot.estimators",
     "VSC": "fewhot.estimators",
     "BetaTCVAE": "fewhot.estimators",
+    "GumbelVAE": "fewhot.estimators",
     "load": "fewhot.estimators",
     "Codes": "fewhot.codes",
     "Callback": "fewhot.training",
@@ -44,12 +48,14 @@ __all__ = [
     "HSVAE",
     "MATVAE",
     "NFA",
+    "SDLGM",
     "VAE",
     "VSC",
     "BetaTCVAE",
     "Callback",
     "Codes",
     "FewhotError",
+    "GumbelVAE",
     "RunFolder",
     "load",
     "register_part",

@@ -14,9 +14,11 @@ from torch import nn
 
 import fewhot.estimators
 import fewhot.training  # noqa: F401  (every part is registered by now)
+from fewhot.core.parts import Configurable
 from fewhot.core.records import Knobs, Params
 from fewhot.core.registry import (
     BODIES,
+    CHOICES,
     FEATURES,
     GATES,
     INFERENCES,
@@ -67,13 +69,19 @@ ARGUMENTS: dict[str, Any] = {
     "freeze_at": 25,
     "n_rows": 50,
     "n_pseudo_inputs": N_PSEUDO_INPUTS,
+    "n_slots": 3,
 }
 BY_KIND: dict[str, dict[str, Any]] = {
     LATENTS.kind: {"n_in": N_HIDDEN},
     PRIORS.kind: {"rate": 0.3},
     SCHEDULES.kind: {"rate": 0.05},
 }
-MADE_AFRESH = {"module": lambda: MLP(N_COLUMNS, [N_HIDDEN]), "features": Identity}
+MADE_AFRESH = {
+    "module": lambda: MLP(N_COLUMNS, [N_HIDDEN]),
+    "features": Identity,
+    "first": lambda: RowsMLP(N_COLUMNS, [3]),
+    "second": lambda: RowsMLP(N_COLUMNS, [N_HIDDEN - 3]),
+}
 
 VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
     (BODIES.kind, "conv"): [{"n_in": N_PIXELS}, {"n_in": 3 * N_PIXELS, "hidden_layer_sizes": [3, 2]}],
@@ -83,6 +91,19 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
         {"gate_head": "relu"},
         *({"relaxation": GATES[name](estimator=how)} for name in GATES for how in ("soft", "straight-through")),
     ],
+    (LATENTS.kind, "slot-counts"): [
+        {},
+        {"shared": False},
+        {"shared": False, "preference": 2.0, "n_gate_in": 3},
+        {"off_slots_choose": True, "learn_temperatures": True, "estimator": CHOICES["separate-concrete"]()},
+        *({"shared": False, "estimator": CHOICES[name]()} for name in CHOICES),
+        *({"estimator": CHOICES[name](hard=True)} for name in ("concrete", "separate-concrete")),
+    ],
+    (LATENTS.kind, "one-hot"): [{}, *({"estimator": CHOICES[n]()} for n in CHOICES if n != "separate-concrete")],
+    (LATENTS.kind, "bernoulli"): [{}, *({"estimator": CHOICES[n]()} for n in CHOICES if n != "separate-concrete")],
+    (PRIORS.kind, "one-hot"): [{}, {"learned": True}],
+    (PRIORS.kind, "bernoulli"): [{}, {"learned": True}],
+    (PRIORS.kind, "slot-counts"): [{}, {"learned": True, "shared": False, "preference": 1.0}],
     (PRIORS.kind, "spike-slab"): [{}, {"learned": True}],
     (LATENTS.kind, "beta-spike-slab"): [
         {},
@@ -125,6 +146,26 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
         {"l0": 2.0, "n_steps": 50},
         {"l0": 2.0, "n_steps": 50, "dense_start": 0.5},
     ],
+    (MODELS.kind, "gumbel-vae"): [
+        {"n_classes": 2},
+        {"n_classes": 4, "estimator": "second-order", "learn_prior": True, "n_draws": 3},
+        {"n_classes": 2, "estimator": "vimco", "n_draws": 3},
+        {"n_classes": 2, "estimator": "score-function"},
+        {"binary": True, "temperature_decay": 0.01},
+        {"binary": True, "estimator": "muprop"},
+        {"binary": True, "estimator": "leave-one-out", "n_draws": 2, "faithful": True},
+    ],
+    (MODELS.kind, "sdlgm"): [
+        {"n_slots": 3},
+        {"n_slots": 3, "shared": True, "l0": 2.0, "n_steps": 50},
+        {"n_slots": 3, "l0": 2.0, "n_steps": 50, "gate_layer_sizes": [3]},
+        {
+            **{"n_slots": 3, "shared": True, "alpha": 0.4, "gate_layer_sizes": [4, 2]},
+            **{"estimator": "separate-concrete", "learn_temperatures": True, "off_slots_choose": True},
+            "faithful": True,
+        },
+        {"n_slots": 3, "alpha": 0.4, "estimator": "rao-blackwellised"},
+    ],
     (MODELS.kind, "mat-vae"): [
         {"mmd_weight": 2.0},
         {"spike_weight": 0.3, "kl_weight": 0.5, "mmd_weight": 0.0},
@@ -154,11 +195,14 @@ def identify(value: object) -> str:
     """Name a test case."""
     if not isinstance(value, dict):
         return str(value)
-    words = [
-        f"{k}={getattr(v, 'estimator', '')}{type(v).__name__ if hasattr(v, 'estimator') else v}"
-        for k, v in value.items()
-    ]
-    return "-".join(words) or "default"
+    return "-".join(f"{name}={_word(option)}" for name, option in value.items()) or "default"
+
+
+def _word(option: object) -> str:
+    if not isinstance(option, Configurable):
+        return str(option)
+    given = [value for value in option.to_config().values() if value is True or isinstance(value, str)]
+    return "".join(map(str, (*given, type(option).__name__)))
 
 
 def build(registry: Registry, name: str, **options: Any) -> Any:
@@ -233,7 +277,10 @@ def fits(latent: Latent, prior: Prior) -> bool:
     """Say whether a family can be held against a prior."""
     _, q = noiseless_posterior(latent)
     try:
-        latent.divergence(q, prior(posterior_of(latent)), latent.draw(q, latent.noise(1, torch.Generator())))
+        law = prior(posterior_of(latent))
+        if q.support.is_discrete != law.support.is_discrete:
+            return False
+        latent.divergence(q, law, latent.draw(q, latent.noise(1, torch.Generator())))
     except (AssertionError, TypeError):
         return False
     return True

@@ -51,7 +51,9 @@ def fit(
     ] = None,
     model: Annotated[
         str | None,
-        _option("sparse codes: vsc (the default), hsvae; dense: vae, betatcvae, matvae; of counts: nfa.", _MODEL),
+        _option(
+            "sparse codes: vsc (the default), hsvae, sdlgm; dense: vae, betatcvae, matvae; of counts: nfa.", _MODEL
+        ),
     ] = None,
     n_components: Annotated[int | None, _option("Units to choose from; 64 unless told.", _MODEL)] = None,
     density: Annotated[float | None, _option("Mean share of active units to hold.", _MODEL)] = None,

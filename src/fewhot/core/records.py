@@ -74,6 +74,11 @@ class Draw(NamedTuple):
     gate: Tensor | None = None  # (..., B, K)
     auxiliary: Params = {}  # noqa: RUF012  (never mutated)
 
+    @property
+    def one_a_row(self) -> Tensor:
+        """The first draw of every row, (B, K): what looks at a batch as a sample takes no row twice."""
+        return self.z.flatten(0, -3)[0] if self.z.dim() > 2 else self.z
+
 
 class ObservedRows(Protocol):
     """p(x | z) over whole rows, dense or ragged."""

@@ -69,6 +69,7 @@ class Registry(Mapping[str, Callable[..., Any]]):
 
 
 BODIES = Registry("body")
+CHOICES = Registry("choice estimator")
 FEATURES = Registry("feature transform")
 GATES = Registry("gate")
 INFERENCES = Registry("inference procedure")

@@ -1,4 +1,4 @@
-"""Distributions: Gaussian, gates, spike and slab; one family a file, each with its divergence.
+"""Distributions: Gaussian, gates, spike and slab, choices, counts; one family a file, each with its divergence.
 
 All follow `torch.distributions`, and add to it explicit noise: ``noise_like`` draws the random numbers, ``rsample``
 and ``sample`` accept them.
@@ -21,6 +21,14 @@ from fewhot.distributions.gaussian import Gaussian as Gaussian
 from fewhot.distributions.gaussian import gaussian_kl as gaussian_kl
 from fewhot.distributions.gaussian_spike_slab import GaussianSpikeSlab as GaussianSpikeSlab
 from fewhot.distributions.joint_spike_slab import JointSpikeSlab as JointSpikeSlab
+from fewhot.distributions.one_hot import Choice as Choice
+from fewhot.distributions.one_hot import CoinFlips as CoinFlips
+from fewhot.distributions.one_hot import OneHot as OneHot
+from fewhot.distributions.one_hot import OneHotGroups as OneHotGroups
+from fewhot.distributions.one_hot import categorical_kl as categorical_kl
+from fewhot.distributions.slot_counts import SlotCounts as SlotCounts
+from fewhot.distributions.slot_counts import SlotKL as SlotKL
+from fewhot.distributions.slot_counts import slot_kl as slot_kl
 from fewhot.distributions.spike_slab import Relaxation as Relaxation
 from fewhot.distributions.spike_slab import SpikeSlab as SpikeSlab
 from fewhot.distributions.spike_slab import SpikeSlabKL as SpikeSlabKL
@@ -35,6 +43,8 @@ __all__ = [
     "BetaSpikeSlab",
     "BinaryConcreteGate",
     "BlendedSpikeSlab",
+    "Choice",
+    "CoinFlips",
     "Estimator",
     "ExactGate",
     "Gate",
@@ -42,14 +52,19 @@ __all__ = [
     "GaussianSpikeSlab",
     "JointSpikeSlab",
     "MixtureKL",
+    "OneHot",
+    "OneHotGroups",
     "Relaxation",
     "RelaxedGate",
     "SharpSigmoidGate",
+    "SlotCounts",
+    "SlotKL",
     "SpikeSlab",
     "SpikeSlabKL",
     "SpikeSlabMixture",
     "bernoulli_kl",
     "beta_kl",
+    "categorical_kl",
     "choice_kl",
     "component_kl",
     "gaussian_kl",
@@ -58,4 +73,5 @@ __all__ = [
     "log_odds_draw",
     "log_odds_log_prob",
     "mixture_kl_bound",
+    "slot_kl",
 ]

@@ -100,6 +100,11 @@ class SpikeSlab(Distribution):
         return self.logits.sigmoid()
 
     @property
+    def margins(self) -> Tensor:
+        """By how much each unit is in the likeliest code: it is where positive."""
+        return self.logits
+
+    @property
     def mean(self) -> Tensor:
         """Expected code: dense."""
         return self.probs * self.loc

@@ -2,11 +2,13 @@
 
 from fewhot.estimators.base import LatentEstimator
 from fewhot.estimators.beta_tcvae import BetaTCVAE
+from fewhot.estimators.gumbel_vae import GumbelVAE
 from fewhot.estimators.hsvae import HSVAE
 from fewhot.estimators.mat_vae import MATVAE
 from fewhot.estimators.nfa import NFA
+from fewhot.estimators.sdlgm import SDLGM
 from fewhot.estimators.storage import load
 from fewhot.estimators.vae import VAE
 from fewhot.estimators.vsc import VSC
 
-__all__ = ["HSVAE", "MATVAE", "NFA", "VAE", "VSC", "BetaTCVAE", "LatentEstimator", "load"]
+__all__ = ["HSVAE", "MATVAE", "NFA", "SDLGM", "VAE", "VSC", "BetaTCVAE", "GumbelVAE", "LatentEstimator", "load"]

@@ -63,6 +63,23 @@ hidden_layer_sizes : sequence of int, default=None
     callbacks : list, default=None
         `RunFolder` (history, checkpoints, resuming), `Callback` objects, or functions of each history record."""
 
+DISCRETE = """\
+estimator : str, default="auto"
+        How gradients pass the choices in training. Exact codes with a gradient of something soft: "second-order",
+        "straight-through", "straight-through-concrete", "rao-blackwellised"; see `fewhot.distributions.choices`. Soft
+        codes, whose objective bounds nothing: "concrete" (Gumbel-softmax). The score function, unbiased: with a
+        learned baseline ("score-function"), with an expansion around the mean code, too ("muprop"), with several draws
+        that judge each other ("leave-one-out"), for the importance-weighted bound ("vimco"). Scores are always of exact
+        codes. "auto" takes the recipe's, "{estimator}".
+    temperature : float, default=1.0
+        Of an estimator that has one, to begin with: lower is harder.
+    temperature_decay : float, default=0.0
+        The temperature falls by this share a step, down to ``least_temperature``; 0 keeps it.
+    least_temperature : float, default=0.5
+        Where it stops.
+    n_draws : int, default=None
+        Draws of every row's code a step averages, or compares. None takes 1, or 4 for estimators that compare."""
+
 LEARNED = """\
 module_ : LatentModel
         The fitted torch module.
@@ -79,6 +96,7 @@ def documented(cls: C) -> C:
     recipes: Mapping[str | None, Recipe] = getattr(cls, "recipes", {None: Recipe()})
     filled = {
         "{shared}": SHARED,
+        "{discrete}": DISCRETE,
         "{learned}": LEARNED,
         "{recipes}": "{" + ", ".join("None" if name is None else f'"{name}"' for name in recipes) + "}",
         "{about_recipes}": "".join(_about(name, recipe) for name, recipe in recipes.items() if name is not None),
@@ -89,6 +107,7 @@ def documented(cls: C) -> C:
         "{steps}": f"{plain.max_steps:,}",
         "{batch}": str(plain.batch_size),
         "{rate}": f"{plain.learning_rate:g}",
+        "{estimator}": getattr(plain, "estimator", ""),
     }
     for mark, text in filled.items():
         cls.__doc__ = (cls.__doc__ or "").replace(mark, text)

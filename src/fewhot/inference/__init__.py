@@ -6,14 +6,18 @@ from fewhot.inference.evaluation import exact_bound, exact_terms, importance_bou
 from fewhot.inference.phases import OptimiserSpec, Phase
 from fewhot.inference.refined import SVI, Refined
 from fewhot.inference.refining import refine
+from fewhot.inference.score_function import VIMCO, LeaveOneOut, ScoreFunction
 
 __all__ = [
     "SVI",
+    "VIMCO",
     "Amortised",
     "Inference",
+    "LeaveOneOut",
     "OptimiserSpec",
     "Phase",
     "Refined",
+    "ScoreFunction",
     "exact_bound",
     "exact_terms",
     "importance_bound",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from fewhot.core.checks import real_number, truth
+from functools import partial
+
+from fewhot.core.checks import real_number, truth, whole_number
 from fewhot.core.records import Batch, Knobs, Noise, Params, Terms
 from fewhot.core.registry import INFERENCES
 from fewhot.inference.base import Inference
-from fewhot.inference.phases import Model, OptimiserSpec, Phase
+from fewhot.inference.phases import Model, OptimiserSpec, Phase, with_draws
 
 
 @INFERENCES.register("amortised")
@@ -19,10 +21,19 @@ class Amortised(Inference):
         Take that variant of Adam (Reddi, Kale and Kumar, 2018).
     weight_decay, decoupled_weight_decay
         As `OptimiserSpec`.
+    n_draws
+        How many draws of every row's code a step averages.
     """
 
-    def __init__(self, amsgrad: bool = False, weight_decay: float = 0.0, decoupled_weight_decay: bool = False) -> None:
+    def __init__(
+        self,
+        amsgrad: bool = False,
+        weight_decay: float = 0.0,
+        decoupled_weight_decay: bool = False,
+        n_draws: int = 1,
+    ) -> None:
         self.amsgrad = truth("amsgrad", amsgrad)
+        self.n_draws = whole_number("n_draws", n_draws)
         self.weight_decay = real_number("weight_decay", weight_decay, low=0)
         self.decoupled_weight_decay = truth("decoupled_weight_decay", decoupled_weight_decay)
 
@@ -39,4 +50,5 @@ class Amortised(Inference):
             weight_decay=self.weight_decay,
             decoupled_weight_decay=self.decoupled_weight_decay,
         )
-        return [Phase(name="joint", parameters=parameters, loss=loss, noise=model.noise, optimiser=optimiser)]
+        noise = partial(with_draws, model, self.n_draws)
+        return [Phase(name="joint", parameters=parameters, loss=loss, noise=noise, optimiser=optimiser)]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import Distribution
 
-from fewhot.core.records import Batch, Knobs, Noise, Params, Pass, Terms
+from fewhot.core.records import Batch, Draw, Knobs, Noise, ObservedRows, Params, Pass, Terms
 
 
 class Refinable(Protocol):
@@ -29,12 +29,24 @@ class Refinable(Protocol):
         """Return what maps features to psi."""
         ...
 
+    def log_prob(self, q: Distribution, draw: Draw) -> Tensor:
+        """Return log q of what was drawn, with its gradient."""
+        ...
+
 
 class Trainable(Protocol):
     """A part with parameters."""
 
     def parameters(self) -> Iterator[nn.Parameter]:
         """Return everything that can be trained."""
+        ...
+
+
+class Decodes(Protocol):
+    """A part that says how likely rows are given codes."""
+
+    def likelihood(self, z: Tensor, batch: Batch, gate: Tensor | None = None) -> ObservedRows:
+        """Return p(x | z)."""
         ...
 
 
@@ -49,6 +61,11 @@ class Model(Protocol):
     @property
     def encoder(self) -> Trainable:
         """What maps rows to features."""
+        ...
+
+    @property
+    def decoder(self) -> Decodes:
+        """What maps codes to rows."""
         ...
 
     def parameters(self) -> Iterator[nn.Parameter]:
@@ -120,3 +137,12 @@ class Phase:
     noise: Callable[[int, torch.Generator], Noise]
     optimiser: OptimiserSpec = field(default_factory=OptimiserSpec)
     controls: bool = True
+
+
+def with_draws(model: Model, n_draws: int, n_rows: int, generator: torch.Generator) -> Noise:
+    """Return the noise of a pass with several draws of each row's code, (S, B, ...); one draw has no S."""
+    noise = model.noise(n_rows, generator)
+    if n_draws == 1:
+        return noise
+    drawn = model.latent.noise(n_draws * n_rows, generator)
+    return {**noise, **{name: value.unflatten(0, (n_draws, n_rows)) for name, value in drawn.items()}}

@@ -209,7 +209,8 @@ class Refined(LocalAscent):
             if self.encoder_by == "bound" or not stage:
                 return terms
             taught = model.posterior(local(seen, knobs, noise, memo), knobs)
-            teaching = kl_divergence(taught, model.posterior(psi, knobs)).flatten(1).sum(-1)
+            apart = kl_divergence(taught, model.posterior(psi, knobs))
+            teaching = apart.reshape(len(apart), -1).sum(-1)
             return terms._replace(loss=teaching.mean(), per_example={**terms.per_example, "kl_to_local": teaching})
 
         parts = {

@@ -13,16 +13,30 @@ from fewhot.core.records import Draw, Knobs, Noise, Params
 
 
 class CodeSummary(NamedTuple):
-    """A posterior as codes: values and variances of the units when on, and the logit of being on (gated families)."""
+    """A posterior as codes: values and variances of the units when on, and the logit of being on (gated families).
+
+    Families whose units do not decide one by one say more: by how much each unit is in the map code, which has those
+    of positive ``margins``, and the expected code.
+    """
 
     values: Tensor  # (B, K)
     variance: Tensor  # (B, K)
     logits: Tensor | None = None  # (B, K)
+    margins: Tensor | None = None  # (B, K)
+    expected: Tensor | None = None  # (B, K)
 
     @property
     def active(self) -> Tensor:
         """Which units the map code keeps: on-probability above one half; all of them without gates."""
-        return torch.ones_like(self.values, dtype=torch.bool) if self.logits is None else self.logits > 0
+        margins = self.logits if self.margins is None else self.margins
+        return torch.ones_like(self.values, dtype=torch.bool) if margins is None else margins > 0
+
+    @property
+    def mean(self) -> Tensor:
+        """The expected code: dense."""
+        if self.expected is not None:
+            return self.expected
+        return self.values if self.logits is None else self.logits.sigmoid() * self.values
 
 
 class Latent(Part):
@@ -72,9 +86,14 @@ class Latent(Part):
         except NotImplementedError:
             return {"kl": self.log_ratio(q, p, draw)}
 
+    def log_prob(self, q: Distribution, draw: Draw) -> Tensor:
+        """Return log q(z) of what was drawn, (..., B)."""
+        log_q = q.log_prob(draw.z)
+        return log_q if q.event_shape else log_q.sum(-1)
+
     def log_ratio(self, q: Distribution, p: Distribution, draw: Draw) -> Tensor:
         """Return log q(z) - log p(z) of a draw, (..., B); a prior's law is of single units or of whole codes."""
         log_p = p.log_prob(draw.z)
-        if p.event_shape:
-            return q.log_prob(draw.z).sum(-1) - log_p
+        if p.event_shape or q.event_shape:
+            return self.log_prob(q, draw) - (log_p if p.event_shape else log_p.sum(-1))
         return (q.log_prob(draw.z) - log_p).sum(-1)

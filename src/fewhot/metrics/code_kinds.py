@@ -29,7 +29,7 @@ def code_matrix(estimator: Any, X: Any, kind: Kind = "map", random_state: Any = 
     :math:`\gamma = 1`:
 
     - ``"map"``: :math:`\mathbb{1}[\gamma > \tfrac12]\,\mu`, what `transform` returns: deterministic, exactly sparse;
-    - ``"mean"``: :math:`\gamma\mu`, the expected code: dense;
+    - ``"mean"``: :math:`\gamma\mu`, the expected code, of counts the expected counts: dense;
     - ``"sample"``: a hard gate times a draw of the slab: exactly sparse;
     - ``"slab_mean"``: :math:`\mu`, whatever the gate: for diagnosis only.
 
@@ -99,8 +99,7 @@ def encoded(estimator: Any, X: Any) -> Iterator[tuple[Batch, Any]]:
 
 
 def _mean(module: Any, psi: Any) -> torch.Tensor:
-    summary = module.latent.summary(psi)
-    return summary.values if summary.logits is None else summary.logits.sigmoid() * summary.values
+    return module.latent.summary(psi).mean
 
 
 def _slab_mean(module: Any, psi: Any) -> torch.Tensor:

@@ -5,6 +5,7 @@ from fewhot.nn.blank import Blank
 from fewhot.nn.conv import Convolutions, PictureOutput, TransposedConvolutions
 from fewhot.nn.mlp import MLP, RowsMLP, UserBody
 from fewhot.nn.rows_linear import RowsLinear
+from fewhot.nn.twin import Twin
 
 __all__ = [
     "MLP",
@@ -15,5 +16,6 @@ __all__ = [
     "RowsLinear",
     "RowsMLP",
     "TransposedConvolutions",
+    "Twin",
     "UserBody",
 ]

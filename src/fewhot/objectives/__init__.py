@@ -1,5 +1,6 @@
 """Objectives: named terms, what is reported kept apart from what is differentiated."""
 
+from fewhot.objectives.baseline import LearnedBaseline
 from fewhot.objectives.dial import Dial
 from fewhot.objectives.mmd import MMD
 from fewhot.objectives.objective import Objective, Term
@@ -13,6 +14,7 @@ __all__ = [
     "MMD",
     "ActivationNorm",
     "Dial",
+    "LearnedBaseline",
     "Objective",
     "PseudoInputKL",
     "Reconstruction",

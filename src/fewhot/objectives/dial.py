@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from fewhot.core.checks import real_number, whole_number
 from fewhot.core.records import Knobs, Params, Pass, Terms
 from fewhot.core.registry import TERMS
-from fewhot.distributions import SpikeSlab
+from fewhot.distributions import SlotCounts, SpikeSlab
 from fewhot.objectives.objective import Term
 
 _FORCE = 2.0  # nats a unit at 100 % error
@@ -83,7 +83,7 @@ class Dial(Term):
 
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return the price of the gates that are on."""
-        assert isinstance(result.q, SpikeSlab)
+        assert isinstance(result.q, SpikeSlab | SlotCounts)
         on = result.q.probs.flatten(0, -2)  # (B, K)
         usage = on.mean(0)  # (K,)
         expected = usage.detach().sum()
@@ -98,7 +98,7 @@ class Dial(Term):
         signals = {
             "dial_error": error,
             "dial_expected": expected,
-            "dial_active": (result.q.logits.detach() > 0).float().sum(-1).mean(),
+            "dial_active": (result.q.margins.detach() > 0).float().sum(-1).mean(),
             "dial_usage": usage.detach(),
         }
         return Terms(usage.new_zeros(()), cost, per_batch={"dial_cost": cost.detach()}, signals=signals)

@@ -63,7 +63,7 @@ class MMD(Term):
 
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return the discrepancy of this batch."""
-        y = result.draw.z  # (B, K)
+        y = result.draw.one_a_row
         value = discrepancy(_drawn(result.p, result.noise).expand_as(y), y)
         return Terms(value.new_zeros(()), self.weight * value, per_batch={"mmd": value})
 

@@ -54,7 +54,7 @@ class TotalCorrelation(Term):
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return the estimate from this batch; 0 for a single row."""
         assert isinstance(result.q, Gaussian)
-        log_joint, log_marginals = self.log_aggregate(result.draw.z, result.q)
+        log_joint, log_marginals = self.log_aggregate(result.draw.one_a_row, result.q)
         total = (log_joint - log_marginals.sum(-1)).mean()
         return Terms(total.new_zeros(()), self.weight * total, per_batch={"total_correlation": total})
 

@@ -2,19 +2,24 @@
 
 from fewhot.priors.base import PosteriorOf, Prior
 from fewhot.priors.beta_spike_slab import BetaSpikeSlabPrior
+from fewhot.priors.choices import BernoulliPrior, OneHotPrior
 from fewhot.priors.gaussian_spike_slab import GaussianSpikeSlabPrior
 from fewhot.priors.joint_spike_slab import JointSpikeSlabPrior
 from fewhot.priors.pseudo_inputs import PseudoInputPrior
+from fewhot.priors.slot_counts import SlotCountsPrior
 from fewhot.priors.spike_slab import SpikeSlabPrior
 from fewhot.priors.standard import StandardPrior
 
 __all__ = [
+    "BernoulliPrior",
     "BetaSpikeSlabPrior",
     "GaussianSpikeSlabPrior",
     "JointSpikeSlabPrior",
+    "OneHotPrior",
     "PosteriorOf",
     "Prior",
     "PseudoInputPrior",
+    "SlotCountsPrior",
     "SpikeSlabPrior",
     "StandardPrior",
 ]

@@ -41,28 +41,30 @@ class GateShift(NamedTuple):
 def shift_gates(model: LatentModel, data: Dataset, l0: float, seed: int) -> GateShift:
     """Shift all gates alike so that the rows of ``data`` have ``l0`` active units on average.
 
-    A unit is active where its logit is positive, so the shift is minus the logit with as many above it as there should
-    be active units. Any posterior gives a bound: the one reported afterwards belongs to the shifted gates.
+    A unit is active where its margin is positive (a gate's logit, where units decide one by one), so the shift is minus
+    the margin with as many above it as there should be active units. Any posterior gives a bound: the one reported
+    afterwards belongs to the shifted gates.
     """
     if data.n_rows > _MOST_ROWS:
         data = data.subset(np.sort(np.random.default_rng(seed).choice(data.n_rows, _MOST_ROWS, replace=False)))
-    logits = _logits(model, data, seed)
-    wanted = min(max(round(l0 * data.n_rows), 1), logits.numel())
-    threshold = float(logits.flatten().topk(wanted).values[-1])
+    margins = _margins(model, data, seed)
+    wanted = min(max(round(l0 * data.n_rows), 1), margins.numel())
+    threshold = float(margins.flatten().topk(wanted).values[-1])
     shift = min(max(_JUST_ON - threshold, -LARGEST_SHIFT), LARGEST_SHIFT)
     model.latent.shift_gates(shift)  # a family without gates refuses
     model.prior.take_back(shift)  # one made of posteriors would move with them
-    shares = (logits + shift > 0).float().mean(0)
+    shares = (margins + shift > 0).float().mean(0)
     return GateShift(shift, float(shares.sum()), float(shares.max()))
 
 
-def _logits(model: LatentModel, data: Dataset, seed: int) -> torch.Tensor:
-    """Return every gate's logit; where the observation is random, each row has its own."""
+def _margins(model: LatentModel, data: Dataset, seed: int) -> torch.Tensor:
+    """Return by how much each unit is active; where the observation is random, each row has its own."""
     generator = stream(seed, "gate shift")
     told: list[torch.Tensor | None] = []
     with matrix_precision("float32", data.device):
         for batch in data.batches(_BATCH):
             flips = model.observation.noise(batch.x.n_rows, batch.x.n_columns, generator)
             noise = {} if flips is None else {"observation": flips.to(data.device)}
-            told.append(model.latent.summary(model.psi(model.observe(batch, noise))).logits)
-    return torch.cat([logits for logits in told if logits is not None])
+            summary = model.latent.summary(model.psi(model.observe(batch, noise)))
+            told.append(summary.logits if summary.margins is None else summary.margins)
+    return torch.cat([margins for margins in told if margins is not None])

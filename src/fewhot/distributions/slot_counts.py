@@ -1,0 +1,275 @@
+"""Counts from slots: each slot is off, or chooses one unit."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, ClassVar, NamedTuple
+
+import torch
+from torch import Generator, Tensor
+from torch.distributions import (
+    Distribution,
+    constraints,
+    register_kl,  # pyright: ignore[reportUnknownVariableType]
+)
+from torch.nn.functional import logsigmoid
+
+from fewhot.core.records import Draw
+from fewhot.distributions.gates import bernoulli_kl
+from fewhot.distributions.noise import ONE_DRAW, Shape, float32_or_wider
+from fewhot.distributions.one_hot import Choice, categorical_kl, chosen
+
+FEATURE_RANGE = (-50.0, 50.0)
+"""Of the logits of units, in posteriors and priors."""
+_SUREST = 1 - torch.finfo(torch.float32).eps
+_HALVINGS = 40
+
+
+class SlotCounts(Distribution):
+    r"""How often each of K units is chosen by :math:`L_0` slots.
+
+    .. math:: z = \sum_{\ell=1}^{L_0} \omega_\ell\, e_{s_\ell}, \qquad
+        \omega_\ell \sim \mathrm{Bernoulli}(\lambda_\ell), \quad s_\ell \sim \mathrm{Categorical}(\pi_\ell)
+
+    so :math:`\|z\|_0 \le \sum_k z_k \le L_0`. A slot is one choice among K + 1: a unit with probability
+    :math:`\lambda\pi_k`, or off with :math:`1-\lambda`. Where all slots share one law, z and the number of slots that
+    are off are multinomial.
+
+    Parameters
+    ----------
+    gate_logits
+        The logit of :math:`\lambda`, (..., S); S is 1 where all slots share their law, else their number.
+    feature_logits
+        Unnormalised log-probabilities of the units, (..., S, K).
+    n_slots
+        The number :math:`L_0`.
+    choice
+        How `draw` draws the K + 1 classes of a slot in training; see `fewhot.distributions.choices`. None is exact.
+    validate_args
+        As in torch: whether to check arguments and values.
+
+    Examples
+    --------
+    >>> law = SlotCounts(torch.tensor([0.6]).logit(), torch.tensor([[0.5, 0.3, 0.2]]).log(), n_slots=5)
+    >>> law.probs  # of at least one
+    tensor([0.8319, 0.6293, 0.4723])
+    >>> law.mean
+    tensor([1.5000, 0.9000, 0.6000])
+    """
+
+    arg_constraints: ClassVar = {  # type: ignore[override]
+        "gate_logits": constraints.real_vector,
+        "feature_logits": constraints.independent(constraints.real, 2),
+    }
+    support = constraints.independent(constraints.nonnegative_integer, 1)  # type: ignore[override]
+
+    def __init__(
+        self,
+        gate_logits: Tensor,
+        feature_logits: Tensor,
+        n_slots: int,
+        choice: Choice | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self.gate_logits = float32_or_wider(gate_logits)
+        self.feature_logits = float32_or_wider(feature_logits)
+        self.n_slots = n_slots
+        self.choice = choice
+        super().__init__(feature_logits.shape[:-2], feature_logits.shape[-1:], validate_args=validate_args)
+
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+        """Return the same law with its batch broadcast to ``batch_shape``."""
+        new = copy(self) if _instance is None else _instance
+        new.gate_logits = self.gate_logits.expand(*batch_shape, -1)
+        new.feature_logits = self.feature_logits.expand(*batch_shape, -1, -1)
+        new._batch_shape = torch.Size(batch_shape)
+        return new
+
+    @property
+    def has_rsample(self) -> bool:  # type: ignore[override]
+        """Whether a draw carries gradients."""
+        return self.choice is not None
+
+    @property
+    def n_laws(self) -> int:
+        """How many slots have a law of their own: 1 where they share one."""
+        return self.gate_logits.shape[-1]
+
+    @property
+    def shared(self) -> bool:
+        """Whether all slots have the same law."""
+        return self.n_laws == 1
+
+    @property
+    def log_features(self) -> Tensor:
+        r"""Log-probabilities :math:`\log\pi` of the units of a slot that is on, (..., S, K)."""
+        return torch.log_softmax(self.feature_logits, dim=-1)
+
+    @property
+    def log_choices(self) -> Tensor:
+        """Log-probabilities of a slot's K + 1 classes, the last of them off, (..., S, K + 1)."""
+        on = logsigmoid(self.gate_logits)[..., None] + self.log_features
+        return torch.cat([on, logsigmoid(-self.gate_logits)[..., None]], dim=-1)
+
+    @property
+    def slot_probs(self) -> Tensor:
+        r"""Probability :math:`\lambda\pi_k` that a slot chooses a unit, (..., S, K)."""
+        return self.gate_logits.sigmoid()[..., None] * self.log_features.exp()
+
+    @property
+    def mean(self) -> Tensor:
+        r"""Expected counts, :math:`\sum_\ell \lambda_\ell \pi_{\ell k}`."""
+        return self._over_slots(self.slot_probs)
+
+    @property
+    def variance(self) -> Tensor:
+        """Variance of each count."""
+        p = self.slot_probs
+        return self._over_slots(p * (1 - p))
+
+    @property
+    def log_absent(self) -> Tensor:
+        r"""Log-probability that a unit is chosen by no slot, :math:`\sum_\ell \log(1 - \lambda_\ell\pi_{\ell k})`."""
+        return self._over_slots(torch.log1p(-self.slot_probs.clamp(max=_SUREST)))
+
+    @property
+    def probs(self) -> Tensor:
+        """Probability that a unit is chosen at all."""
+        return -torch.expm1(self.log_absent)
+
+    @property
+    def logits(self) -> Tensor:
+        """The logit of `probs`."""
+        absent = self.log_absent.clamp(max=-torch.finfo(self.gate_logits.dtype).tiny)
+        return torch.log(-torch.expm1(absent)) - absent
+
+    @property
+    def margins(self) -> Tensor:
+        """By how much each unit is in the likeliest code: it is where positive, and a shift of all gates moves all.
+
+        The likeliest code has the gates on that are likelier on than off, each at its likeliest unit. Where slots
+        share their law it has the likeliest number of slots on, and the likeliest counts for that number: seats go to
+        units by the largest quotient of their probability and the number they would then have.
+        """
+        if not self.shared:
+            best = self.feature_logits.argmax(-1)  # (..., S)
+            bottom = self.gate_logits.new_full(self.mean.shape, -torch.inf)
+            return bottom.scatter_reduce(-1, best, self.gate_logits.expand(best.shape), "amax")
+        log_probs, units = self.log_features.squeeze(-2).topk(min(self.n_slots, self.event_shape[0]), dim=-1)
+        ratio = torch.exp(log_probs[..., None, :] - log_probs[..., :, None])  # (..., unit, other unit)
+        before = ratio.new_ones(ratio.shape[-2:]).tril(-1)  # units as likely or likelier: at least one seat each
+        seat = 1 + torch.maximum(torch.ceil(ratio * (1 - 1e-6)) - 1, before).sum(-1).clamp(max=self.n_slots)
+        reached = self.gate_logits - torch.logit(seat / (self.n_slots + 1))
+        reached = torch.where(seat <= self.n_slots, reached, -torch.inf)
+        return torch.full_like(self.mean, -torch.inf).scatter(-1, units, reached)
+
+    @property
+    def likeliest_counts(self) -> Tensor:
+        """The counts of the likeliest code, as `margins` describes it; in sum at most the number of slots."""
+        if not self.shared:
+            on = (self.gate_logits > 0).to(self.gate_logits.dtype)  # (..., S)
+            return torch.zeros_like(self.mean).scatter_add(-1, self.feature_logits.argmax(-1), on)
+        seats = torch.floor((self.n_slots + 1) * self.gate_logits.sigmoid()).clamp(max=self.n_slots)  # (..., 1)
+        probs = self.log_features.squeeze(-2).exp()
+        low, high = torch.zeros_like(seats), torch.ones_like(seats)  # of the quotient that wins the last seat
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            too_many = torch.floor(probs / middle).sum(-1, keepdim=True) > seats
+            low, high = torch.where(too_many, middle, low), torch.where(too_many, high, middle)
+        return torch.floor(probs / high)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        r"""Log-probability of counts, where slots share their law.
+
+        .. math:: \log\frac{L_0!}{(L_0-n)!\prod_k z_k!} + \sum_k z_k\log(\lambda\pi_k) + (L_0-n)\log(1-\lambda),
+            \qquad n = \sum_k z_k
+
+        Minus infinity where n exceeds the number of slots.
+        """
+        if not self.shared:
+            raise NotImplementedError("The law of counts from slots with laws of their own has no closed form.")
+        if self._validate_args:
+            self._validate_sample(value)
+        log_choices = self.log_choices.squeeze(-2)
+        off = self.n_slots - value.sum(-1)
+        possible = off >= 0
+        every = torch.cat([value, off.clamp(min=0)[..., None]], dim=-1)
+        ways = torch.lgamma(value.new_tensor(self.n_slots + 1.0)) - torch.lgamma(every + 1).sum(-1)
+        return torch.where(possible, ways + (every * log_choices).sum(-1), -torch.inf)
+
+    def noise_like(self, sample_shape: Shape = ONE_DRAW, generator: Generator | None = None) -> Tensor:
+        """Draw one uniform number a slot, (..., L)."""
+        shape = torch.Size(sample_shape) + self.batch_shape + (self.n_slots,)
+        return torch.rand(shape, dtype=self.gate_logits.dtype, device=self.gate_logits.device, generator=generator)
+
+    def draw(self, noise: Tensor) -> Draw:
+        """Draw counts from uniform numbers (..., L W), W of them a slot; with the gradients of ``choice``.
+
+        The auxiliary variable "slots" of an exact draw is what each slot chose, (..., L), K for off.
+        """
+        log_choices = self.log_choices
+        noise = noise.reshape(*noise.shape[:-1], self.n_slots, -1)
+        shape = torch.Size(
+            torch.broadcast_shapes(noise.shape[:-2], log_choices.shape[:-2])  # pyright: ignore
+        )
+        noise = noise.expand(*shape, -1, -1)
+        log_choices = log_choices.expand(*shape, self.n_slots, -1)
+        if self.choice is not None:
+            z = self.choice(log_choices, noise)[..., :-1].sum(-2)
+            return Draw(z, z.clamp(max=1.0))
+        slots = chosen(log_choices, noise)
+        zeros = log_choices.new_zeros(*shape, log_choices.shape[-1])
+        z = zeros.scatter_add(-1, slots, torch.ones_like(slots, dtype=zeros.dtype))[..., :-1]
+        return Draw(z, z.clamp(max=1.0), {"slots": slots})
+
+    def sample(self, sample_shape: Shape = ONE_DRAW, noise: Tensor | None = None) -> Tensor:
+        """Draw counts exactly, without gradient."""
+        exact = SlotCounts(self.gate_logits, self.feature_logits, self.n_slots, validate_args=False)
+        return exact.draw(self.noise_like(sample_shape) if noise is None else noise).z.detach()
+
+    def rsample(self, sample_shape: Shape = ONE_DRAW, noise: Tensor | None = None) -> Tensor:
+        """Draw counts with the gradients of ``choice``."""
+        return self.draw(self.noise_like(sample_shape) if noise is None else noise).z
+
+    def log_prob_of_slots(self, slots: Tensor) -> Tensor:
+        """Log-probability of what each slot chose, (..., L)."""
+        log_choices = self.log_choices.expand(*slots.shape, -1)
+        return log_choices.gather(-1, slots[..., None]).squeeze(-1)
+
+    def _over_slots(self, per_law: Tensor) -> Tensor:
+        return per_law.sum(-2) * (self.n_slots // self.n_laws)
+
+
+class SlotKL(NamedTuple):
+    """The two terms of the divergence of laws of slots."""
+
+    gate: Tensor
+    feature: Tensor
+
+
+def slot_kl(q: SlotCounts, p: SlotCounts, *, off_slots_choose: bool = False) -> SlotKL:
+    r"""Divergence of two laws of slots, summed over slots, as a term for gates and a term for units.
+
+    .. math:: \sum_\ell B(\lambda_\ell\,\|\,\rho_\ell) + \sum_\ell \lambda_\ell\,C(\pi_\ell\,\|\,\kappa_\ell)
+
+    A slot that is off changes nothing, so what it would have chosen need not differ from the prior. The published
+    divergence, ``off_slots_choose``, has 1 in the place of the second :math:`\lambda_\ell` and is never smaller.
+    """
+    gate = bernoulli_kl(q.gate_logits, p.gate_logits)  # (..., S)
+    feature = categorical_kl(q.log_features, p.log_features)
+    if not off_slots_choose:
+        feature = q.gate_logits.sigmoid() * feature
+    copies = q.n_slots // gate.shape[-1]
+    return SlotKL(copies * gate.sum(-1), copies * feature.sum(-1))
+
+
+@register_kl(SlotCounts, SlotCounts)
+def _kl_slot_counts(q: SlotCounts, p: SlotCounts) -> Tensor:
+    gate, feature = slot_kl(q, p)
+    return gate + feature
+
+
+def preferences(n_laws: int, n_latent: int, preference: float) -> Tensor:
+    """Return the logits of slots that prefer every L-th unit, each others than its neighbours, (S, K)."""
+    own = torch.arange(n_latent) % n_laws == torch.arange(n_laws)[:, None] % n_latent
+    return torch.where(own, preference, 0.0)

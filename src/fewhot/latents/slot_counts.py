@@ -1,0 +1,155 @@
+"""The family of gated counts: whole numbers, of which no more are not zero than there are slots."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.distributions import Distribution
+from torch.nn import functional as F
+
+from fewhot.core.checks import real_number, truth, whole_number
+from fewhot.core.clipping import LOGIT_RANGE, clip_keeping_gradient
+from fewhot.core.records import Draw, Knobs, Noise, Params
+from fewhot.core.registry import LATENTS
+from fewhot.distributions import SlotCounts, categorical_kl, slot_kl
+from fewhot.distributions.noise import latin_uniforms
+from fewhot.distributions.slot_counts import FEATURE_RANGE, preferences
+from fewhot.latents.base import CodeSummary, Latent
+from fewhot.latents.choices import ChoiceEstimator, SecondOrder, Temperatures
+
+EXACT = Knobs(gates="exact")
+LEAST_TEMPERATURE = 0.1
+
+
+@LATENTS.register("slot-counts")
+class SlotCountsLatent(Latent):
+    r""":math:`z = \sum_\ell \omega_\ell e_{s_\ell}`: each of :math:`L_0` slots is off, or chooses one of K units.
+
+    Parameters
+    ----------
+    n_in, n_latent
+        Widths of the features and of the code.
+    n_slots
+        The number :math:`L_0`.
+    shared
+        Whether one :math:`\lambda` and one :math:`\pi` serve all slots of a row, or each has its own.
+    estimator
+        How slots choose in training; ``SecondOrder()`` when not given.
+    learn_temperatures
+        Whether the temperatures of gates and units are parameters, :math:`0.1 + \mathrm{softplus}(\cdot)`, that begin
+        at the estimator's.
+    off_slots_choose
+        Whether slots that are off pay for a choice too, as published.
+    initial_rate
+        The probability that a slot of a fresh network is on.
+    preference
+        How much likelier, in nats, a slot of a fresh network finds units of its own than others: every L-th unit.
+    n_gate_in
+        How many features, the last ones, the gates read; the units then read the others. 0 has both read all.
+    """
+
+    gated = True
+    refinable = ("gates", "features")
+
+    def __init__(
+        self,
+        n_in: int,
+        n_latent: int,
+        n_slots: int,
+        shared: bool = True,
+        estimator: ChoiceEstimator | None = None,
+        learn_temperatures: bool = False,
+        off_slots_choose: bool = False,
+        initial_rate: float = 0.5,
+        preference: float = 0.0,
+        n_gate_in: int = 0,
+    ) -> None:
+        super().__init__()
+        self.n_in = n_in
+        self.n_latent = n_latent
+        self.n_slots = whole_number("n_slots", n_slots)
+        self.shared = truth("shared", shared)
+        self.estimator = estimator or SecondOrder()
+        self.learn_temperatures = truth("learn_temperatures", learn_temperatures)
+        self.off_slots_choose = truth("off_slots_choose", off_slots_choose)
+        self.initial_rate = real_number("initial_rate", initial_rate, low=1e-6, high=1 - 1e-6)
+        self.preference = real_number("preference", preference, low=0)
+        self.n_gate_in = whole_number("n_gate_in", n_gate_in, least=0)
+        n_laws = 1 if shared else n_slots
+        self.gate_head = nn.Linear(n_gate_in or n_in, n_laws)
+        self.feature_head = nn.Linear(n_in - n_gate_in, n_laws * n_latent)
+        if learn_temperatures:
+            raw = math.log(math.expm1(max(self.estimator.temperature - LEAST_TEMPERATURE, 1e-3)))
+            self.raw_temperatures = nn.Parameter(torch.full((2,), raw))
+        with torch.no_grad():
+            self.gate_head.bias.add_(math.log(initial_rate / (1 - initial_rate)))
+            self.feature_head.bias.add_(preferences(n_laws, n_latent, preference).flatten())
+
+    def psi(self, h: Tensor) -> Params:
+        """Return the logits of gates, (B, S), and of units, (B, S K)."""
+        of_gates, of_units = (h[:, -self.n_gate_in :], h[:, : -self.n_gate_in]) if self.n_gate_in else (h, h)
+        return {"gates": self.gate_head(of_gates).float(), "features": self.feature_head(of_units).float()}
+
+    @torch.no_grad()
+    def shift_gates(self, shift: float) -> None:
+        """Add ``shift`` to the logit of every gate."""
+        self.gate_head.bias.add_(shift)
+
+    def posterior(self, psi: Params, knobs: Knobs) -> SlotCounts:
+        """Return the law of the counts, whose draws are those that ``knobs`` ask for."""
+        gates = clip_keeping_gradient(psi["gates"], *LOGIT_RANGE)
+        features = clip_keeping_gradient(psi["features"], *FEATURE_RANGE).unflatten(-1, (-1, self.n_latent))
+        choice = self.estimator(knobs, self._temperatures())
+        return SlotCounts(gates, features, self.n_slots, choice, validate_args=False)
+
+    def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
+        """Return the uniform numbers by which slots choose, (n, L W)."""
+        width = self.n_slots * self.estimator.noise_width(self.n_latent + 1)
+        return {"slots": torch.rand(n_rows, width, generator=generator, device=generator.device)}
+
+    def bank(self, n: int, generator: torch.Generator) -> list[Noise]:
+        """Return stratified uniform numbers, one a slot."""
+        return [{"slots": row[None]} for row in latin_uniforms(n, self.n_slots, generator)]
+
+    def draw(self, q: Distribution, noise: Noise) -> Draw:
+        """Return counts."""
+        assert isinstance(q, SlotCounts)
+        return q.draw(noise["slots"])
+
+    def divergence(self, q: Distribution, p: Distribution, draw: Draw) -> Params:
+        """Return the two parts of the divergence: switching slots on, and what they choose."""
+        assert isinstance(q, SlotCounts)
+        assert isinstance(p, SlotCounts)
+        gate, feature = slot_kl(q, p, off_slots_choose=self.off_slots_choose)
+        return {"kl_gate": gate, "kl_feature": feature}
+
+    def log_prob(self, q: Distribution, draw: Draw) -> Tensor:
+        """Return log q of what the slots chose."""
+        assert isinstance(q, SlotCounts)
+        return q.log_prob_of_slots(draw.auxiliary["slots"]).sum(-1)
+
+    def log_ratio(self, q: Distribution, p: Distribution, draw: Draw) -> Tensor:
+        """Return log q - log p of what the slots chose; slots that are off pay the mean of what they would choose."""
+        assert isinstance(q, SlotCounts)
+        assert isinstance(p, SlotCounts)
+        slots = draw.auxiliary["slots"]
+        ratio = self.log_prob(q, draw) - p.log_prob_of_slots(slots).sum(-1)
+        if not self.off_slots_choose:
+            return ratio
+        would = categorical_kl(q.log_features, p.log_features).expand(slots.shape)
+        return ratio + torch.where(slots == self.n_latent, would, 0.0).sum(-1)
+
+    def summary(self, psi: Params) -> CodeSummary:
+        """Return the likeliest counts, how counts vary, and the probability that a unit is there at all."""
+        q = self.posterior(psi, EXACT)
+        margins = q.margins
+        counts = q.likeliest_counts.clamp(min=1.0)
+        return CodeSummary(counts, q.variance, q.logits, margins, q.mean)
+
+    def _temperatures(self) -> Temperatures | None:
+        if not self.learn_temperatures:
+            return None
+        gate, feature = LEAST_TEMPERATURE + F.softplus(self.raw_temperatures)
+        return gate, feature

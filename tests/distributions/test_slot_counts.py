@@ -1,0 +1,140 @@
+"""Counts from slots: closed forms against enumeration and draws."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import log
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.distributions import kl_divergence
+
+from fewhot.distributions import OneHot, SlotCounts, slot_kl
+
+RATE, FEATURES, SLOTS = 0.6, (0.5, 0.3, 0.2), 5
+
+
+def shared(rate: float = RATE, features: tuple[float, ...] = FEATURES, n_slots: int = SLOTS) -> SlotCounts:
+    return SlotCounts(torch.tensor([rate]).logit(), torch.tensor([features]).log(), n_slots)
+
+
+def independent(n_slots: int = 3, n_units: int = 4, seed: int = 0) -> SlotCounts:
+    generator = torch.Generator().manual_seed(seed)
+    return SlotCounts(
+        torch.randn(n_slots, generator=generator), torch.randn(n_slots, n_units, generator=generator), n_slots
+    )
+
+
+def every_outcome(law: SlotCounts) -> list[tuple[Tensor, float]]:
+    """Return the counts and the probability of every combination of choices, one by one."""
+    log_choices = law.log_choices.expand(law.n_slots, -1)
+    n_classes = log_choices.shape[-1]
+    found = []
+    for slots in product(range(n_classes), repeat=law.n_slots):
+        counts = torch.bincount(torch.tensor(slots), minlength=n_classes)[:-1].float()
+        found.append((counts, sum(log_choices[i, s].item() for i, s in enumerate(slots))))
+    return [(counts, float(torch.tensor(p).exp())) for counts, p in found]
+
+
+def test_the_reference_values() -> None:
+    torch.testing.assert_close(shared().probs, torch.tensor([0.83193, 0.62926, 0.47227]), atol=1e-5, rtol=0)
+    torch.testing.assert_close(shared().mean, torch.tensor([1.5, 0.9, 0.6]))
+
+
+@pytest.mark.parametrize("law", [shared(n_slots=4), independent()], ids=["shared", "independent"])
+def test_closed_forms_agree_with_every_outcome(law: SlotCounts) -> None:
+    outcomes = every_outcome(law)
+    assert sum(p for _, p in outcomes) == pytest.approx(1, abs=1e-5)
+    mean = sum(p * z for z, p in outcomes)
+    torch.testing.assert_close(law.mean, mean, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(law.variance, sum(p * (z - mean) ** 2 for z, p in outcomes), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(law.probs, sum(p * (z > 0).float() for z, p in outcomes), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(law.logits.sigmoid(), law.probs)
+
+
+def test_the_likelihood_of_counts_is_the_sum_over_their_outcomes() -> None:
+    law, by_counts = shared(n_slots=4), {}
+    for z, p in every_outcome(law):
+        by_counts[tuple(z.tolist())] = by_counts.get(tuple(z.tolist()), 0.0) + p
+    for counts, p in by_counts.items():
+        assert law.log_prob(torch.tensor(counts)).exp().item() == pytest.approx(p, rel=1e-4)
+    assert law.log_prob(torch.tensor([3.0, 2.0, 0.0])) == -torch.inf  # five, of four slots
+
+
+def test_draws_follow_the_law() -> None:
+    for law in (shared(), independent()):
+        n = 100_000
+        z = law.sample((n,), noise=law.noise_like((n,), torch.Generator().manual_seed(0)))
+        assert (z == z.round()).all()
+        assert (z.sum(-1) <= law.n_slots).all()
+        assert ((z.mean(0) - law.mean).abs() < 4.5 * z.std(0) / n**0.5).all()
+        torch.testing.assert_close((z > 0).float().mean(0), law.probs, atol=0.01, rtol=0)
+
+
+def test_the_divergence_of_counts_is_that_of_their_multinomial_laws() -> None:
+    q, p = shared(n_slots=3), shared(0.2, (0.1, 0.1, 0.8), 3)
+    expected, seen = 0.0, set()
+    for z, _ in every_outcome(q):
+        if tuple(z.tolist()) not in seen:
+            seen.add(tuple(z.tolist()))
+            expected += (q.log_prob(z).exp() * (q.log_prob(z) - p.log_prob(z))).item()
+    assert kl_divergence(q, p).item() == pytest.approx(expected, rel=1e-4)
+
+
+def test_special_cases_of_the_divergence() -> None:
+    uniform = shared(0.3, (1 / 3, 1 / 3, 1 / 3))
+    assert sum(slot_kl(uniform, uniform)) == pytest.approx(0, abs=1e-6)
+    one, other = shared(1 - 1e-7, FEATURES, 1), shared(1 - 1e-7, (1 / 3, 1 / 3, 1 / 3), 1)
+    categorical = kl_divergence(OneHot(torch.tensor(FEATURES).log()), OneHot(torch.zeros(3)))
+    assert sum(slot_kl(one, other)).item() == pytest.approx(categorical.item(), abs=1e-4)
+    q, p = shared(), shared(0.2, (0.1, 0.1, 0.8))
+    tight, published = slot_kl(q, p), slot_kl(q, p, off_slots_choose=True)
+    assert published.gate == tight.gate
+    assert published.feature.item() == pytest.approx(tight.feature.item() / RATE, rel=1e-5)
+
+
+def test_the_gradient_of_a_gates_divergence_is_the_right_one() -> None:
+    logit = torch.tensor([0.3]).logit().requires_grad_()
+    q, p = SlotCounts(logit, torch.zeros(1, 4), 1), SlotCounts(torch.zeros(1), torch.zeros(1, 4), 1)
+    (by_logit,) = torch.autograd.grad(kl_divergence(q, p), logit)
+    by_rate = by_logit / (0.3 * 0.7)
+    assert by_rate.item() == pytest.approx(log(0.3 / 0.5) - log(0.7 / 0.5), abs=1e-5)  # not the printed +1.8256
+    assert by_rate.item() == pytest.approx(-0.847297860, abs=1e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rate=st.floats(0.01, 0.99),
+    weights=st.lists(st.floats(0.01, 1.0), min_size=2, max_size=6),
+    n_slots=st.integers(1, 9),
+)
+def test_the_likeliest_code_of_shared_slots_seats_units_one_by_one(rate, weights, n_slots) -> None:
+    features = torch.tensor(weights, dtype=torch.float64)
+    features = features / features.sum()
+    law = SlotCounts(torch.tensor([rate], dtype=torch.float64).logit(), features.log()[None], n_slots)
+    seats = torch.zeros(len(features))
+    for _ in range(min(int((n_slots + 1) * rate), n_slots)):
+        quotients = features / (seats + 1)
+        if (quotients > quotients.max() * (1 - 1e-5)).sum() > 1:
+            return  # a tie may be broken in any way
+        seats[quotients.argmax()] += 1
+    assert torch.equal(law.margins > 0, seats > 0)
+    assert torch.equal(law.likeliest_counts.float(), seats)
+
+
+def test_the_likeliest_code_of_independent_slots_counts_their_likeliest_choices() -> None:
+    gates = torch.tensor([2.0, -1.0, 0.5, 3.0])
+    features = 5 * torch.eye(3)[torch.tensor([0, 1, 2, 0])]
+    law = SlotCounts(gates, features, 4)
+    assert law.likeliest_counts.tolist() == [2.0, 0.0, 1.0]
+    assert law.margins.tolist() == [3.0, -1.0, 0.5]
+
+
+@pytest.mark.parametrize("n_units", [3, 7])
+def test_no_code_has_more_units_than_slots_even_where_all_are_alike(n_units: int) -> None:
+    law = SlotCounts(torch.tensor([8.0]), torch.zeros(1, n_units), 3)
+    assert (law.margins > 0).sum() == 3
+    assert law.likeliest_counts.sum() <= 3
