@@ -90,6 +90,20 @@ def test_early_and_late_refinement_are_different_fits() -> None:
     assert not any(same_weights(a, b) for i, a in enumerate(fits) for b in fits[:i])
 
 
+@pytest.mark.parametrize("epochs", [(0, 2), (2, None)])
+def test_an_encoder_taught_by_divergence_can_begin_or_end_to_be(epochs: Any) -> None:
+    model = NFA(**FAST, encoder_by="kl", refined_epochs=epochs).fit(count_rows())
+    taught = [record["terms"]["encoder/kl_to_local"] for record in model.history_]
+    assert min(taught) == 0 < max(taught)
+
+
+@pytest.mark.parametrize("options", [{"recipe": "liang2018"}, {"kl_annealing": "linear"}])
+def test_a_short_fit_ends_with_the_whole_weight_of_the_divergence(options: dict[str, Any]) -> None:
+    module = NFA(**SMALL, **options).fit(count_rows()).module_
+    assert module.schedules["kl_weight"](torch.tensor(SMALL["max_steps"] // 2)) == 1
+    assert module.settled_at <= SMALL["max_steps"] // 2
+
+
 def test_history_shows_both_bounds() -> None:
     X = documents()
     record = NFA(**FAST | {"max_steps": 100, "inner_steps": 30}).fit(X).history_[-1]["evaluation"]
@@ -111,7 +125,8 @@ def test_the_recipe_of_mult_vae() -> None:
     assert (module.encoder.dropout, module.encoder.body.activation) == (0.5, "tanh")
     assert (module.decoder.hidden_layer_sizes, module.latent.n_latent) == ([600], 4)
     assert module.objective.terms[1].weight == 0.2
-    assert module.knobs(torch.tensor(100_000)).values["kl_weight"] == pytest.approx(0.505)
+    growing = [module.knobs(torch.tensor(step)).values["kl_weight"].item() for step in (0, 1)]  # over half of 3 steps
+    assert growing == pytest.approx([0.01, 1.0])
 
 
 @pytest.mark.parametrize("n_layers", [1, 2, 3])

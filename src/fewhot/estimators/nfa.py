@@ -114,7 +114,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
     kl_annealing : {"auto", "none", "linear", "exponential"}, default="auto"
         How the weight of the divergence grows from a hundredth of itself. "auto" takes the recipe's, "none".
     kl_annealing_steps : int, default=None
-        Over how many steps. None takes the recipe's, 10,000.
+        Over how many steps. None takes the recipe's, 10,000, and at most half of those that the fit may take.
     latent : {"gaussian", "spike-slab"}, default="gaussian"
         "spike-slab" gives sparse codes, as `VSC` with a joint prior.
     density, l0 : float, default=None
@@ -185,7 +185,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
             kl_annealing_steps=200_000,
             source="Liang, Krishnan, Hoffman and Jebara 2018 (Mult-VAE) and their code",
             about="is Mult-VAE: one hidden layer of 600 on either side with tanh, rows of length 1 with half of their "
-            "entries left out, and a divergence whose weight grows to 0.2 over 200,000 steps.",
+            "entries left out, and a divergence whose weight grows to 0.2 over 200,000 steps (half of a shorter fit).",
         ),
     }
 
@@ -318,7 +318,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
             dropout=self._chosen("dropout"),
             inference=self._procedure(-(-spec.n_rows // min(self._chosen("batch_size"), spec.n_rows))),
             kl_weight=self._chosen("kl_weight"),
-            schedules={"learning_rate": rate_decay(n_steps), **self._annealing()},
+            schedules={"learning_rate": rate_decay(n_steps), **self._annealing(n_steps)},
             l0=self._asked(),
             max_share=self.max_share,
             n_steps=n_steps,
@@ -347,11 +347,14 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
                     end=None if end is None else end * epoch,
                 )
 
-    def _annealing(self) -> dict[str, Schedule]:
+    def _annealing(self, n_steps: int) -> dict[str, Schedule]:
         how = self._chosen("kl_annealing")
         if how == "none":
             return {}
-        return {"kl_weight": ANNEALINGS[how](FIRST_KL_WEIGHT, 1.0, self._chosen("kl_annealing_steps"))}
+        steps = self._chosen("kl_annealing_steps")
+        if self.kl_annealing_steps is None:  # a fit shorter than the recipe's ends with the whole weight, too
+            steps = max(1, min(steps, n_steps // 2))
+        return {"kl_weight": ANNEALINGS[how](FIRST_KL_WEIGHT, 1.0, steps)}
 
     def _asked(self) -> float | None:
         return super()._asked() if self.latent == "spike-slab" else None

@@ -206,8 +206,10 @@ class Refined(LocalAscent):
                 local(seen, knobs, noise, memo)
             psi = model.psi(seen, noise)
             terms = model.terms(model.run(psi, seen, knobs, noise), knobs)
-            if self.encoder_by == "bound" or not stage:
+            if self.encoder_by == "bound":
                 return terms
+            if not stage:  # the same terms by name as in every other stage
+                return terms._replace(per_example={**terms.per_example, "kl_to_local": torch.zeros_like(terms.bound)})
             taught = model.posterior(local(seen, knobs, noise, memo), knobs)
             apart = kl_divergence(taught, model.posterior(psi, knobs))
             teaching = apart.reshape(len(apart), -1).sum(-1)
