@@ -13,6 +13,7 @@ from fewhot.cli.app import app
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS, Registry
 from fewhot.estimators.base import LatentEstimator
+from fewhot.estimators.sdlgm_supervised import SupervisedSDLGM
 from fewhot.metrics import RULES
 from fewhot.reproduction import entries, list_table
 
@@ -171,7 +172,10 @@ def _of_sklearn(cls: type) -> list[str]:
 
 def _parts_of(cls: type[LatentEstimator]) -> list[tuple[str, str, str]]:
     spec = DataSpec(n_columns=784, n_rows=60_000, integral=True)
-    return _walk("model", cls(n_components=64)._build(spec, 20_000).to_config())
+    estimator = cls(n_components=64)
+    if isinstance(estimator, SupervisedSDLGM):
+        estimator.n_labels_, estimator.n_slots_ = 10, 5
+    return _walk("model", estimator._build(spec, 20_000).to_config())
 
 
 def _walk(slot: str, config: Any) -> list[tuple[str, str, str]]:

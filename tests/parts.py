@@ -12,12 +12,12 @@ from fewhot.core.seeding import seeded, stream
 from fewhot.features import AsIs, Identity
 from fewhot.inference import Amortised
 from fewhot.inference.evaluation import EXACT
-from fewhot.latents import GaussianLatent, Latent, SpikeSlabLatent
+from fewhot.latents import GaussianLatent, Latent, SlotCountsLatent, SpikeSlabLatent
 from fewhot.likelihoods import GaussianLikelihood, Likelihood
 from fewhot.models import Decoder, Encoder, LatentModel
 from fewhot.nn import RowsMLP
 from fewhot.objectives import KL, Objective, Reconstruction
-from fewhot.priors import Prior, PseudoInputPrior, SpikeSlabPrior, StandardPrior
+from fewhot.priors import Prior, PseudoInputPrior, SlotCountsPrior, SpikeSlabPrior, StandardPrior
 
 N_ROWS, N_COLUMNS, N_LATENT, N_HIDDEN = 6, 5, 4, 7
 
@@ -114,6 +114,8 @@ def small_model(family: str, likelihood: str = "bernoulli", seed: int = 0) -> La
         elif family == "pseudo-inputs":
             prior = PseudoInputPrior(N_LATENT, N_COLUMNS, N_PSEUDO_INPUTS)
             model = assemble(SpikeSlabLatent(N_HIDDEN, N_LATENT), prior, head)
+        elif family == "slot-counts":
+            model = assemble(SlotCountsLatent(N_HIDDEN, N_LATENT, 3), SlotCountsPrior(N_LATENT, 3), head)
         else:
             model = assemble(SpikeSlabLatent(N_HIDDEN, N_LATENT), SpikeSlabPrior(N_LATENT, 0.3), head)
     shake(model, seed)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from fewhot.estimators import VSC as VSC
     from fewhot.estimators import BetaTCVAE as BetaTCVAE
     from fewhot.estimators import GumbelVAE as GumbelVAE
+    from fewhot.estimators import SDLGMClassifier as SDLGMClassifier
+    from fewhot.estimators import SDLGMCounter as SDLGMCounter
     from fewhot.estimators import load as load
     from fewhot.training import Callback as Callback
     from fewhot.training import RunFolder as RunFolder
@@ -34,6 +36,8 @@ _HOMES = {
     "VSC": "fewhot.estimators",
     "BetaTCVAE": "fewhot.estimators",
     "GumbelVAE": "fewhot.estimators",
+    "SDLGMClassifier": "fewhot.estimators",
+    "SDLGMCounter": "fewhot.estimators",
     "load": "fewhot.estimators",
     "Codes": "fewhot.codes",
     "Callback": "fewhot.training",
@@ -57,6 +61,8 @@ __all__ = [
     "FewhotError",
     "GumbelVAE",
     "RunFolder",
+    "SDLGMClassifier",
+    "SDLGMCounter",
     "load",
     "register_part",
 ]

@@ -70,6 +70,7 @@ ARGUMENTS: dict[str, Any] = {
     "n_rows": 50,
     "n_pseudo_inputs": N_PSEUDO_INPUTS,
     "n_slots": 3,
+    "n_labels": N_LATENT,
 }
 BY_KIND: dict[str, dict[str, Any]] = {
     LATENTS.kind: {"n_in": N_HIDDEN},
@@ -124,6 +125,7 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
         {"bound": "mixture", "alpha": 0.1},
         *({"bound": "paper", "selection": rule, "alpha": 0.1} for rule in ("softmax", "relu", "sigmoid")),
     ],
+    (TERMS.kind, "label-likelihood"): [{}, {"kind": "presence"}, {"kind": "sample", "n_labels": 2}],
     (TERMS.kind, "activation-norm"): [{"order": "l1"}, {"order": "l2"}],
     (TERMS.kind, "total-correlation"): [{}, {"sampling": "weighted"}],
     (SCHEDULES.kind, "exponential"): [{}, {"floor": 0.2}],
@@ -165,6 +167,10 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
             "faithful": True,
         },
         {"n_slots": 3, "alpha": 0.4, "estimator": "rao-blackwellised"},
+    ],
+    (MODELS.kind, "sdlgm-labels"): [
+        {},
+        {"variant": "con", "n_labels": 2, "label_loss": "sample", "estimator": "separate-concrete", "dropout": 0.2},
     ],
     (MODELS.kind, "mat-vae"): [
         {"mmd_weight": 2.0},

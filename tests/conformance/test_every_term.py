@@ -9,7 +9,7 @@ from fewhot.core.parts import Part
 from fewhot.core.records import Knobs, Pass, Terms
 from fewhot.core.registry import TERMS
 from fewhot.core.seeding import stream
-from tests.parts import N_ROWS, bank_of, batch_of, rows, small_model
+from tests.parts import N_LATENT, N_ROWS, bank_of, batch_of, rows, small_model
 
 from .examples import build, every, identify
 
@@ -17,7 +17,11 @@ every_term = pytest.mark.parametrize(("name", "options"), every(TERMS), ids=iden
 KNOBS = Knobs({"kl_weight": torch.tensor(0.5)}, gates="relaxed")
 
 
-MODEL_OF = {"total-correlation": "gaussian", "pseudo-input-kl": "pseudo-inputs"}
+MODEL_OF = {
+    "total-correlation": "gaussian",
+    "pseudo-input-kl": "pseudo-inputs",
+    "label-likelihood": "slot-counts",
+}
 """The small model a term is made for, where that is not the gated one."""
 
 
@@ -25,6 +29,8 @@ def passes(term: Part, copies: int = 1) -> tuple[Pass, dict]:
     """Return a pass of a small model, with the noise that the term asks for."""
     model = small_model(MODEL_OF.get(TERMS.name_of(type(term)), "spike-slab"))
     batch = batch_of(rows().repeat(copies, 1))
+    labels = torch.eye(N_LATENT)[torch.arange(N_ROWS) % N_LATENT].repeat(copies, 1)
+    batch = batch._replace(y=labels[:, : getattr(term, "n_labels", None)])
     (noise,) = bank_of(model, 1)
     noise = {**noise, **term.noise(batch.x.n_rows, stream(0))}
     result = model.run(model.psi(batch), batch, KNOBS, noise)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import fewhot.estimators  # noqa: F401  (fills the registry)
 from fewhot import VAE, VSC, FewhotError
+from fewhot.core.registry import ESTIMATORS
 
 BOTH = pytest.mark.parametrize("cls", [VAE, VSC])
 
@@ -22,6 +24,9 @@ SMALL: dict[str, Any] = {
     "device": "cpu",
 }
 N_ROWS, N_COLUMNS = 50, 7
+OWN: dict[str, dict[str, Any]] = {"GumbelVAE": {"n_classes": 3}}
+"""What else small estimators need: choices that fill six units."""
+UNLABELLED = {name: cls for name, cls in ESTIMATORS.items() if not cls.labelled}
 
 
 def small(cls: type, **changes: Any) -> Any:

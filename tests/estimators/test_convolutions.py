@@ -14,14 +14,16 @@ import fewhot as fh
 from fewhot.core.registry import ESTIMATORS
 from fewhot.inference import OptimiserSpec
 from fewhot.nn import Convolutions
-from tests.estimators.cases import SMALL, assert_one_sentence, dense, grey_rows
+from tests.estimators.cases import OWN, SMALL, UNLABELLED, assert_one_sentence, dense, grey_rows
 
 PICTURES = grey_rows(n_columns=64)
 
 
 def small(name: str = "VAE", **changes: Any) -> Any:
     grey = {"likelihood": "bernoulli"} if name == "NFA" else {}  # which is for counts unless told
-    return ESTIMATORS[name](**(SMALL | {"encoder": "conv", "hidden_layer_sizes": (6, 4)} | grey | changes))
+    return ESTIMATORS[name](
+        **(SMALL | {"encoder": "conv", "hidden_layer_sizes": (6, 4)} | grey | OWN.get(name, {}) | changes)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +31,7 @@ def digits() -> np.ndarray:
     return (load_digits().data / 16).astype(np.float32)
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", UNLABELLED)
 def test_every_estimator_takes_them(name: str, tmp_path: Path) -> None:
     estimator = small(name).fit(PICTURES)
     assert isinstance(estimator.module_.encoder.body, Convolutions)

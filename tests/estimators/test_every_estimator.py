@@ -13,7 +13,7 @@ from sklearn.base import clone
 import fewhot as fh
 from fewhot.core.registry import ESTIMATORS
 from fewhot.metrics import summarise
-from tests.estimators.cases import SMALL, count_rows, dense, grey_rows, same_weights
+from tests.estimators.cases import OWN, SMALL, UNLABELLED, count_rows, dense, grey_rows, same_weights
 
 FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     "hierarchical HSVAE": ("HSVAE", {"form": "hierarchical"}),
@@ -34,9 +34,18 @@ COUNTS = {
     ),
     "NVDM": ("NFA", {"recipe": "miao2016"}),
 }
-FORMS |= COUNTS
-every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
-every_form = pytest.mark.parametrize("name", [*ESTIMATORS, *FORMS])
+DISCRETE = {
+    "published SDLGM": ("SDLGM", {"recipe": "xu", "hidden_layer_sizes": (8,), "n_slots": 3}),
+    "SDLGM of shared slots": ("SDLGM", {"slots": "shared", "l0": 2, "share_trunk": False}),
+    "Bernoulli VAE": ("GumbelVAE", {"kind": "bernoulli", "learn_prior": True}),
+    **{
+        f"SDLGM by {how}": ("SDLGM", {"estimator": how, "l0": 2})
+        for how in ("score-function", "muprop", "leave-one-out", "vimco", "rao-blackwellised", "concrete")
+    },
+}
+FORMS |= COUNTS | DISCRETE
+every_estimator = pytest.mark.parametrize("name", UNLABELLED)
+every_form = pytest.mark.parametrize("name", [*UNLABELLED, *FORMS])
 
 
 def rows_for(name: str) -> np.ndarray:
@@ -45,7 +54,7 @@ def rows_for(name: str) -> np.ndarray:
 
 
 def fitted(name: str, rows: np.ndarray, **changes: Any) -> Any:
-    kind, options = FORMS.get(name, (name, {}))
+    kind, options = FORMS.get(name, (name, OWN.get(name, {})))
     return ESTIMATORS[kind](**(SMALL | options | changes)).fit(rows)
 
 

@@ -15,8 +15,10 @@ from fewhot.core.registry import ESTIMATORS
 from fewhot.estimators.nfa import ANNEALINGS, INFERENCES
 from fewhot.inference.refined import KEPT, ORDERS, TEACHERS
 from fewhot.latents.beta_spike_slab import FORMS
+from fewhot.models.discrete import ESTIMATORS as WAYS
 from fewhot.models.nfa import INPUTS
 from fewhot.nn.mlp import ACTIVATIONS
+from tests.estimators.cases import UNLABELLED
 
 N_CONFIGURATIONS = 200
 N_STEPS = 200
@@ -94,6 +96,8 @@ def draw_options(rng: np.random.Generator, name: str, n_components: int) -> dict
     if name == "HSVAE":
         form = {"slab_sees_gamma": True} if rng.random() < 0.3 else {"form": str(rng.choice(FORMS))}
         return draw_start(rng, {**form, **draw_sparsity(rng, n_components)})
+    if name in ("SDLGM", "GumbelVAE"):
+        return draw_choices(rng, name, n_components)
     if name != "VSC":
         return {}
     prior = str(rng.choice(["fixed", "joint", "pseudo-inputs"]))
@@ -104,10 +108,21 @@ def draw_options(rng: np.random.Generator, name: str, n_components: int) -> dict
     return draw_start(rng, options) if rng.random() < 0.5 else {"pretrain_spikes": 0.3, **options}
 
 
+def draw_choices(rng: np.random.Generator, name: str, n_components: int) -> dict[str, Any]:
+    """Return options of models whose codes are choices."""
+    ways = [way for way in WAYS if name == "SDLGM" or way != "separate-concrete"]
+    options = {"estimator": str(rng.choice(ways)), "temperature": float(rng.choice([0.3, 1.0]))}
+    if name == "GumbelVAE":
+        options |= {"learn_prior": bool(rng.random() < 0.5)}
+        return options | ({"n_classes": 2} if n_components % 2 == 0 else {"kind": "bernoulli"})
+    sparsity = draw_sparsity(rng, n_components)
+    return options | sparsity | {"slots": str(rng.choice(["shared", "independent"])), "n_slots": max(2, n_components)}
+
+
 def draw(seed: int) -> tuple[str, dict[str, Any], Any]:
     """Return an estimator's name, its arguments and rows for it."""
     rng = np.random.default_rng(seed)
-    kind, name = str(rng.choice(list(LIKELIHOODS))), str(rng.choice(list(ESTIMATORS)))
+    kind, name = str(rng.choice(list(LIKELIHOODS))), str(rng.choice(list(UNLABELLED)))
     kind = "counts" if name == "NFA" else kind
     n_components = int(rng.integers(1, 80))
     arguments = {

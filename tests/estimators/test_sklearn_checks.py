@@ -14,10 +14,11 @@ from fewhot.core.registry import ESTIMATORS
 
 SMALL: dict[str, Any] = {"n_components": 4, "max_steps": 10, "hidden_layer_sizes": (16,)}
 REAL: dict[str, dict[str, Any]] = {
-    "NFA": {"likelihood": "gaussian", "latent": "spike-slab"}  # for counts, and checked by numbers
+    "NFA": {"likelihood": "gaussian", "latent": "spike-slab"},  # for counts, and checked by numbers
+    "GumbelVAE": {"kind": "bernoulli"},  # whose units need not fill choices
 }
 
-EVERY = [cls(**SMALL, **REAL.get(name, {})) for name, cls in ESTIMATORS.items()]
+EVERY = [cls(**SMALL, **REAL.get(name, {})) for name, cls in ESTIMATORS.items() if not cls.labelled]
 DENSE = [clone(one).set_params(sparse_output=False) for one in EVERY if hasattr(one, "sparse_output")]
 SEEING = [ESTIMATORS["HSVAE"](**SMALL, slab_sees_gamma=True)]
 GAUSSIAN = [

@@ -18,11 +18,12 @@ ELSEWHERE = {
 
 
 def estimators() -> dict[str, Any]:
-    """Return the estimators by their names in lower case."""
+    """Return the estimators of rows without labels, by their names in lower case."""
     import fewhot.estimators  # noqa: F401  (fills the registry)
     from fewhot.core.registry import ESTIMATORS
 
-    return {name.lower(): cls for name, cls in ESTIMATORS.items()}
+    classes: dict[str, Any] = dict(ESTIMATORS)
+    return {name.lower(): cls for name, cls in classes.items() if not cls.labelled}
 
 
 def model_named(name: str) -> tuple[str, Any]:

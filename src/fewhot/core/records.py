@@ -61,10 +61,11 @@ Rows = Dense | Ragged
 
 
 class Batch(NamedTuple):
-    """What one step sees: the rows, and where they are in the data set."""
+    """What one step sees: the rows, where they are in the data set, and their labels where there are any."""
 
     x: Rows
     index: Tensor | None = None  # (B,) int64  # pyright: ignore[reportIncompatibleMethodOverride]
+    y: Tensor | None = None  # (B, K)
 
 
 class Draw(NamedTuple):

@@ -20,8 +20,10 @@ from fewhot.data.dense import DenseDataset
 from fewhot.data.files import EXTENSIONS, read_file, read_texts, write_matrix
 from fewhot.data.files.table import Table
 from fewhot.data.images import read_idx
+from fewhot.data.labelled import LabelledDataset
 from fewhot.data.loaded import Loaded, content_digest
 from fewhot.data.movielens import read_movielens, read_pairs
+from fewhot.data.mulan import read_mulan
 from fewhot.data.netflix import read_netflix
 from fewhot.data.newsgroups import read_features, read_newsgroups
 from fewhot.data.opening import open_data
@@ -46,6 +48,7 @@ __all__ = [
     "DatasetInfo",
     "DenseDataset",
     "HeldOutUsers",
+    "LabelledDataset",
     "Loaded",
     "Order",
     "Planted",
@@ -75,6 +78,7 @@ __all__ = [
     "read_file",
     "read_idx",
     "read_movielens",
+    "read_mulan",
     "read_netflix",
     "read_newsgroups",
     "read_pairs",

@@ -7,8 +7,23 @@ from fewhot.estimators.hsvae import HSVAE
 from fewhot.estimators.mat_vae import MATVAE
 from fewhot.estimators.nfa import NFA
 from fewhot.estimators.sdlgm import SDLGM
+from fewhot.estimators.sdlgm_classifier import SDLGMClassifier
+from fewhot.estimators.sdlgm_counter import SDLGMCounter
 from fewhot.estimators.storage import load
 from fewhot.estimators.vae import VAE
 from fewhot.estimators.vsc import VSC
 
-__all__ = ["HSVAE", "MATVAE", "NFA", "SDLGM", "VAE", "VSC", "BetaTCVAE", "GumbelVAE", "LatentEstimator", "load"]
+__all__ = [
+    "HSVAE",
+    "MATVAE",
+    "NFA",
+    "SDLGM",
+    "VAE",
+    "VSC",
+    "BetaTCVAE",
+    "GumbelVAE",
+    "LatentEstimator",
+    "SDLGMClassifier",
+    "SDLGMCounter",
+    "load",
+]

@@ -62,6 +62,8 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     """Fit a latent variable model and use its codes. Subclasses say which model, in `_build`."""
 
     recipes: ClassVar[dict[str | None, Recipe]] = {None: Recipe()}
+    labelled: ClassVar[bool] = False
+    """Whether `fit` needs labels beside the rows."""
 
     # Parameters that every subclass declares in its constructor.
     n_components: int
@@ -194,6 +196,13 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if run is not None:
             self.save(run.path)
         return self
+
+    def _fitted_state(self) -> dict[str, Any]:
+        """Return what else training learned, besides weights, as JSON values."""
+        return {}
+
+    def _restore_state(self, state: dict[str, Any]) -> None:
+        """Take back what `_fitted_state` gave."""
 
     def _finish(self, rows: Dataset) -> None:
         """Do what is left to do after training, looking at held-out rows, or at all rows when they are too few."""

@@ -14,7 +14,7 @@ from torch import nn
 from fewhot.core.errors import NotSavableError
 from fewhot.core.parts import encode
 from fewhot.core.records import Ragged
-from fewhot.data import Dataset, DenseDataset, RaggedDataset, StoredDataset
+from fewhot.data import Dataset, DenseDataset, LabelledDataset, RaggedDataset, StoredDataset
 
 _PASSIVE = ("callbacks", "verbose", "device", "compile", "random_state")
 _SAMPLED_ROWS = 4096
@@ -54,6 +54,9 @@ def _plain(value: Any) -> Any:
 
 def _digest(data: Dataset) -> str:
     digest = hashlib.sha256(json.dumps(data.spec.to_dict()).encode())
+    if isinstance(data, LabelledDataset):
+        digest.update(data.labels.cpu().numpy().data)
+        data = data.rows
     if isinstance(data, StoredDataset):
         step = max(1, data.n_rows // _SAMPLED_ROWS)
         x = data.batch(torch.arange(0, data.n_rows, step)).x

@@ -67,6 +67,10 @@ class Latent(Part):
         """Return ``n`` draws' noise that all rows share, for evaluation; a family that can stratify it does."""
         return [self.noise(1, generator) for _ in range(n)]
 
+    def training_bank(self, n: int, generator: torch.Generator) -> list[Noise]:
+        """Return ``n`` draws' noise that all rows share, of which draws as in training can be made, too."""
+        return self.bank(n, generator)
+
     def draw(self, q: Distribution, noise: Noise) -> Draw:
         """Return one draw, reparametrised; noise of shape (S, 1, K) or (S, B, K) gives S draws at once."""
         raise TypeError(f"{type(self).__name__} does not say how to draw; define draw(q, noise).")

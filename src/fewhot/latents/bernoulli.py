@@ -60,6 +60,10 @@ class BernoulliLatent(Latent):
         """Return stratified uniform numbers, one a unit."""
         return [{"coins": row[None]} for row in latin_uniforms(n, self.n_latent, generator)]
 
+    def training_bank(self, n: int, generator: torch.Generator) -> list[Noise]:
+        """Return as many numbers as the estimator asks for."""
+        return [self.noise(1, generator) for _ in range(n)]
+
     def draw(self, q: Distribution, noise: Noise) -> Draw:
         """Return which units are on."""
         assert isinstance(q, CoinFlips)

@@ -67,6 +67,10 @@ class OneHotLatent(Latent):
         """Return stratified uniform numbers, one a choice."""
         return [{"choices": row[None]} for row in latin_uniforms(n, self._n_choices, generator)]
 
+    def training_bank(self, n: int, generator: torch.Generator) -> list[Noise]:
+        """Return as many numbers as the estimator asks for."""
+        return [self.noise(1, generator) for _ in range(n)]
+
     def draw(self, q: Distribution, noise: Noise) -> Draw:
         """Return one-hot vectors, side by side."""
         assert isinstance(q, OneHotGroups)

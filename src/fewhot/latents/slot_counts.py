@@ -113,6 +113,10 @@ class SlotCountsLatent(Latent):
         """Return stratified uniform numbers, one a slot."""
         return [{"slots": row[None]} for row in latin_uniforms(n, self.n_slots, generator)]
 
+    def training_bank(self, n: int, generator: torch.Generator) -> list[Noise]:
+        """Return as many numbers as the estimator asks for."""
+        return [self.noise(1, generator) for _ in range(n)]
+
     def draw(self, q: Distribution, noise: Noise) -> Draw:
         """Return counts."""
         assert isinstance(q, SlotCounts)

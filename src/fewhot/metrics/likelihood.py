@@ -78,7 +78,7 @@ def relaxation_gap(estimator: Any, X: Any, n_draws: int = RELAXATION_DRAWS) -> E
     module = estimator.module_
     device = next(module.parameters()).device
     relaxed = module.knobs(torch.tensor(estimator.n_iter_, device=device))
-    bank = _bank(estimator, n_draws)
+    bank = _bank(estimator, n_draws, as_in_training=True)
     rows: list[np.ndarray] = []
     for seen, psi in encoded(estimator, X):
         gaps = [
@@ -180,8 +180,8 @@ def perplexity(bounds: Any, lengths: Any, average: str = "document") -> float:
     return getattr(perplexities(bounds, lengths), average)
 
 
-def _bank(estimator: Any, n_draws: int) -> list[Noise]:
+def _bank(estimator: Any, n_draws: int, *, as_in_training: bool = False) -> list[Noise]:
     """Return draws for rows that have already been observed."""
     device = next(estimator.module_.parameters()).device
-    bank = estimator.module_.bank(n_draws, estimator.seed_, "metrics", device)
+    bank = estimator.module_.bank(n_draws, estimator.seed_, "metrics", device, as_in_training=as_in_training)
     return [{name: value for name, value in noise.items() if name != "observation"} for noise in bank]

@@ -10,6 +10,7 @@ from fewhot.models.latent_model import LatentModel
 from fewhot.models.mat_vae import mat_vae
 from fewhot.models.nfa import nfa
 from fewhot.models.sdlgm import sdlgm
+from fewhot.models.sdlgm_labels import sdlgm_labels
 from fewhot.models.vae import vae
 from fewhot.models.vsc import vsc
 
@@ -28,6 +29,7 @@ __all__ = [
     "nfa",
     "observation_for",
     "sdlgm",
+    "sdlgm_labels",
     "vae",
     "vsc",
 ]

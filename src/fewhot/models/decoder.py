@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from fewhot.core.errors import InvalidParameterError
 from fewhot.core.parts import Part
-from fewhot.core.records import Batch, ColumnMoments, ObservedRows
+from fewhot.core.records import Batch, ColumnMoments, ObservedRows, Rows
 from fewhot.core.registry import STRUCTURES
 from fewhot.likelihoods.base import Likelihood
 from fewhot.nn import MLP, PictureOutput, TransposedConvolutions
@@ -91,3 +92,48 @@ class ConvDecoder(Decoder):
         sizes = self.hidden_layer_sizes
         body = TransposedConvolutions(self._n_in, sizes, head.n_columns, self.activation)
         return body, PictureOutput(sizes[-1], len(sizes), head.n_columns, head.n_outputs)
+
+
+@STRUCTURES.register("no-decoder")
+class NoDecoder(Decoder):
+    """Says nothing of rows: every row is as likely as any other, whatever its code."""
+
+    def __init__(self, n_latent: int, head: Likelihood) -> None:
+        super().__init__(n_latent, [], head)
+
+    def _networks(self, head: Likelihood) -> tuple[Part, nn.Linear]:
+        return Part(), nn.Linear(1, 1).requires_grad_(False)
+
+    def fit(self, moments: ColumnMoments) -> None:
+        """Learn nothing."""
+
+    def likelihood(self, z: Tensor, batch: Batch, gate: Tensor | None = None) -> ObservedRows:
+        """Return a law under which every row has the same density, 1."""
+        return _AnyRows(z, self.head.n_columns)
+
+    def generate(self, z: Tensor) -> ObservedRows:
+        """Refuse: there is nothing to make rows with."""
+        raise InvalidParameterError(
+            "This model has no decoder, so it makes no rows; fit one with variant='gen' or variant='con'."
+        )
+
+
+class _AnyRows:
+    """A density of 1 everywhere."""
+
+    def __init__(self, z: Tensor, n_columns: int) -> None:
+        self._z = z
+        self._n_columns = n_columns
+
+    def log_prob(self, x: Rows) -> Tensor:
+        """Return zeros, (..., B)."""
+        return self._z.new_zeros(self._z.shape[:-1])
+
+    @property
+    def mean(self) -> Tensor:
+        """Rows of nothing known, (..., B, D)."""
+        return self._z.new_full((*self._z.shape[:-1], self._n_columns), torch.nan)
+
+    def sample(self, generator: torch.Generator | None = None) -> Tensor:
+        """Return what `mean` does: there is no law to draw from."""
+        return self.mean

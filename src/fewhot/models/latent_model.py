@@ -83,10 +83,15 @@ class LatentModel(Part):
         observed = self.observation.noise(n_rows, self.decoder.head.n_columns, generator)
         return noise if observed is None else {**noise, "observation": observed}
 
-    def bank(self, n: int, seed: int, purpose: str, device: torch.device) -> list[Noise]:
-        """Return the random numbers of ``n`` passes, each shared by all rows: the same on every device."""
+    def bank(
+        self, n: int, seed: int, purpose: str, device: torch.device, *, as_in_training: bool = False
+    ) -> list[Noise]:
+        """Return the random numbers of ``n`` passes, each shared by all rows: the same on every device.
+
+        Passes with the gates of training need noise ``as_in_training``; those with exact gates take it, too.
+        """
         generator = stream(seed, purpose)
-        draws = self.latent.bank(n, generator)
+        draws = (self.latent.training_bank if as_in_training else self.latent.bank)(n, generator)
         observed = self.observation.noise(n, self.decoder.head.n_columns, generator)
         if observed is not None:
             draws = [{**draw, "observation": row[None]} for draw, row in zip(draws, observed, strict=True)]

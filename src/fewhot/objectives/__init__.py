@@ -2,6 +2,7 @@
 
 from fewhot.objectives.baseline import LearnedBaseline
 from fewhot.objectives.dial import Dial
+from fewhot.objectives.labels import LabelLikelihood
 from fewhot.objectives.mmd import MMD
 from fewhot.objectives.objective import Objective, Term
 from fewhot.objectives.penalties import ActivationNorm
@@ -14,6 +15,7 @@ __all__ = [
     "MMD",
     "ActivationNorm",
     "Dial",
+    "LabelLikelihood",
     "LearnedBaseline",
     "Objective",
     "PseudoInputKL",

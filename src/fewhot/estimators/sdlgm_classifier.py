@@ -1,0 +1,283 @@
+"""The SDLGMClassifier estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.model_selection import KFold
+from torch import nn
+
+from fewhot.core.checks import one_of, real_number, truth, whole_number
+from fewhot.core.errors import InvalidParameterError
+from fewhot.core.registry import ESTIMATORS
+from fewhot.core.seeding import derive_seed, resolve_seed
+from fewhot.core.warning import warn_caller
+from fewhot.data import Dataset, LabelledDataset
+from fewhot.estimators.documentation import documented
+from fewhot.estimators.labels import indicator_matrix, label_names
+from fewhot.estimators.sdlgm_supervised import SupervisedSDLGM
+from fewhot.likelihoods.base import Likelihood
+from fewhot.metrics.labels import macro_f1, micro_f1
+
+THRESHOLDS = np.round(np.arange(0.05, 1.0, 0.05), 2)
+"""Among which cross-validation chooses."""
+F1 = {"micro": micro_f1, "macro": macro_f1}
+
+
+@ESTIMATORS.register("SDLGMClassifier")
+@documented
+class SDLGMClassifier(ClassifierMixin, SupervisedSDLGM):
+    r"""Multi-label classifier: the labels of a row as a sparse code of counts.
+
+    .. math:: P(y_k = 1\,|\,x) = 1 - (1 - \lambda(x)\,\pi_k(x))^{L_0}
+
+    Each of :math:`L_0` slots is on with probability :math:`\lambda` and then chooses a label by :math:`\pi`, so few
+    labels of many are there, and their number follows the row. Cost and memory grow with the number of labels, not
+    with its square.
+
+    Parameters
+    ----------
+    n_components : int, default=32
+        With ``variant="con"``, units beside those of the labels.
+    variant : {"dis", "gen", "con"}, default="dis"
+        Labels given rows ("dis"); rows given labels, too ("gen"); rows given labels and further units ("con").
+    label_loss : {"count", "presence", "sample"}, default="count"
+        What is made likely: the labels as counts; that each is there, in closed form; or that each is in a soft draw.
+    n_slots : int, default=None
+        The number :math:`L_0` of slots; None takes the largest number of labels of a training row, fewer than which
+        "count" cannot have.
+    threshold : float or "cv", default=0.5
+        The probability from which a label is predicted; "cv" chooses it by cross-validation on the training rows, from
+        0.05 to 0.95.
+    threshold_average : {"micro", "macro"}, default="micro"
+        Whose F1 score "cv" looks at: of all labels together, or the mean of each label's.
+    n_folds : int, default=5
+        Folds of that cross-validation.
+    drop_unlabelled : bool, default=False
+        Whether `fit` leaves rows without any label out, as published, and says so.
+    label_weight : float, default=1.0
+        Weight of the labels beside the bound on rows, for "gen" and "con".
+    kl_weight : float, default=1.0
+        Weight of the divergence in training, for "gen" and "con".
+    dropout : float, default=0.0
+        Share of a row's features that are left out in training, anew in every step.
+    weight_decay : float, default=0.0
+        Decoupled weight decay, for data with few rows.
+    {shared}
+
+    Attributes
+    ----------
+    {learned}
+    classes_ : ndarray of shape (n_labels,)
+        The labels: names of columns where a frame was given, else their numbers.
+    threshold_ : float
+        The probability from which a label is predicted.
+    n_slots_ : int
+        The number of slots.
+
+    References
+    ----------
+    Xu, Onoro Rubio, Serra and Niepert, Learning Sparsity of Representations with Discrete Latent Variables.
+
+    Examples
+    --------
+    >>> import numpy as np, fewhot as fh
+    >>> X = np.random.default_rng(0).normal(size=(100, 8))
+    >>> Y = (X[:, :3] > 0.5).astype(int)
+    >>> fh.SDLGMClassifier(max_steps=50, random_state=0).fit(X, Y).predict(X).shape
+    (100, 3)
+    """
+
+    n_labels_: int
+    classes_: np.ndarray
+    threshold_: float
+
+    def __init__(
+        self,
+        n_components: int = 32,
+        *,
+        variant: str = "dis",
+        label_loss: str = "count",
+        n_slots: int | None = None,
+        threshold: float | str = 0.5,
+        threshold_average: str = "micro",
+        n_folds: int = 5,
+        drop_unlabelled: bool = False,
+        label_weight: float = 1.0,
+        kl_weight: float = 1.0,
+        dropout: float = 0.0,
+        weight_decay: float = 0.0,
+        hidden_layer_sizes: Sequence[int] | None = None,
+        likelihood: str | Likelihood = "auto",
+        observation: str = "auto",
+        encoder: str | nn.Module = "auto",
+        max_steps: int | None = None,
+        max_epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = 10,
+        warm_start: bool = False,
+        refine_steps: int = 0,
+        recipe: str | None = None,
+        device: str = "auto",
+        precision: str = "auto",
+        compile: str | bool = "auto",
+        random_state: Any = None,
+        verbose: int = 0,
+        callbacks: Sequence[Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.variant = variant
+        self.label_loss = label_loss
+        self.n_slots = n_slots
+        self.threshold = threshold
+        self.threshold_average = threshold_average
+        self.n_folds = n_folds
+        self.drop_unlabelled = drop_unlabelled
+        self.label_weight = label_weight
+        self.kl_weight = kl_weight
+        self.dropout = dropout
+        self.weight_decay = weight_decay
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.likelihood = likelihood
+        self.observation = observation
+        self.encoder = encoder
+        self.max_steps = max_steps
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+        self.refine_steps = refine_steps
+        self.recipe = recipe
+        self.device = device
+        self.precision = precision
+        self.compile = compile
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    def fit(self, X: Any, y: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
+        """Fit the model, and choose the threshold.
+
+        Parameters
+        ----------
+        X
+            Rows, (n, p).
+        y
+            Their labels, (n, K), 0 or 1: an array, a sparse matrix, a frame or a tensor.
+        X_val, y_val
+            Held-out rows and labels for early stopping; None holds out ``validation_fraction`` of X when
+            ``n_iter_no_change`` is set.
+        """
+        self._check_parameters()
+        if self.drop_unlabelled:
+            X, y = self._labelled_rows(X, y)
+        self.threshold_ = self._cross_validated(X, y) if self.threshold == "cv" else float(self.threshold)
+        return super().fit(X, y, X_val, y_val)
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Go through X once more, beginning a model at the first call; the threshold must be a number."""
+        self._check_parameters()
+        if self.threshold == "cv":
+            raise InvalidParameterError(
+                "threshold='cv' fits on folds of all rows, and partial_fit sees a part of them; give a number."
+            )
+        if self.drop_unlabelled:
+            X, y = self._labelled_rows(X, y)
+        self.threshold_ = float(self.threshold)
+        return super().partial_fit(X, y)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each label, (n, K)."""
+        return self._of_labels(X, "probs")
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the logit of each label's probability, (n, K)."""
+        return self._of_labels(X, "logits")
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the labels whose probability is at least ``threshold_``, 0 or 1, (n, K)."""
+        return (self.predict_proba(X) >= self.threshold_).astype(np.int64)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the share of rows whose labels are all right."""
+        return float(ClassifierMixin.score(self, X, self._labels(y, len(self.predict_proba(X))), sample_weight))
+
+    def _with_labels(self, data: Dataset, y: Any, *, goes_on: bool) -> LabelledDataset:
+        labelled = super()._with_labels(data, y, goes_on=goes_on)
+        if not goes_on:
+            names = label_names(y)
+            self.classes_ = np.arange(self.n_labels_) if names is None else names
+        return labelled
+
+    def _labels(self, y: Any, n_rows: int, name: str = "y") -> np.ndarray:
+        return indicator_matrix(y, n_rows, name)
+
+    def _labelled_rows(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Return the rows that have labels, and say how many have none."""
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        labels = indicator_matrix(y, n_rows)
+        kept = np.flatnonzero(labels.any(axis=1))
+        if not len(kept):
+            raise InvalidParameterError("No row of y has a label, and drop_unlabelled=True leaves such rows out.")
+        if len(kept) < n_rows:
+            warn_caller(f"{n_rows - len(kept)} of {n_rows} rows have no label and are left out.", UserWarning)
+        return rows_at(X, kept), rows_at(y, kept)
+
+    def _cross_validated(self, X: Any, y: Any) -> float:
+        """Return the threshold with the best F1 score on rows that a fit has not seen."""
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        labels = indicator_matrix(y, n_rows)
+        if n_rows < self.n_folds:
+            raise InvalidParameterError(
+                f"threshold='cv' takes {self.n_folds} folds and there are {n_rows} rows; give fewer n_folds, or a "
+                f"number."
+            )
+        seed = resolve_seed(self.random_state)
+        folds = KFold(self.n_folds, shuffle=True, random_state=derive_seed(seed, "folds") % 2**32)
+        alone = {"threshold": 0.5, "drop_unlabelled": False, "callbacks": None, "random_state": seed, "verbose": 0}
+        probabilities = np.zeros_like(labels)
+        for train, test in folds.split(labels):
+            part = type(self)(**self.get_params(deep=False) | alone)
+            probabilities[test] = part.fit(rows_at(X, train), labels[train]).predict_proba(rows_at(X, test))
+        f1 = F1[self.threshold_average]
+        scores = [f1(labels, probabilities >= threshold) for threshold in THRESHOLDS]
+        return float(THRESHOLDS[int(np.argmax(scores))])
+
+    def _fitted_state(self) -> dict[str, Any]:
+        return {**super()._fitted_state(), "threshold": self.threshold_, "classes": self.classes_.tolist()}
+
+    def _restore_state(self, state: dict[str, Any]) -> None:
+        super()._restore_state(state)
+        self.threshold_ = float(state["threshold"])
+        self.classes_ = np.asarray(state["classes"], dtype=None if isinstance(state["classes"][0], int) else object)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.threshold != "cv":
+            real_number("threshold", self.threshold, low=0, high=1)
+        one_of("threshold_average", self.threshold_average, tuple(F1))
+        whole_number("n_folds", self.n_folds, least=2)
+        truth("drop_unlabelled", self.drop_unlabelled)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_class = False
+        tags.target_tags.required = True
+        tags.target_tags.single_output = False
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def rows_at(X: Any, rows: np.ndarray) -> Any:
+    """Return some rows of an array, a matrix or a frame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]

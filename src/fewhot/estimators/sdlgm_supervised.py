@@ -1,0 +1,170 @@
+"""What SDLGM's classifier and counter share: labels beside the rows, and a code whose first units stand for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+
+from fewhot.core.checks import one_of, real_number, whole_number
+from fewhot.core.errors import InvalidInputError, InvalidParameterError
+from fewhot.core.records import DataSpec, Knobs
+from fewhot.data import Dataset, LabelledDataset
+from fewhot.estimators.base import LatentEstimator
+from fewhot.estimators.labels import as_tensor
+from fewhot.estimators.recipes import Recipe
+from fewhot.estimators.validation import dataset_of
+from fewhot.metrics.code_kinds import encoded
+from fewhot.models.latent_model import LatentModel
+from fewhot.models.sdlgm_labels import VARIANTS, sdlgm_labels
+from fewhot.objectives.labels import KINDS
+
+_EXACT = Knobs(gates="exact")
+_THROUGH_SOFT_CODES = "separate-concrete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupervisedRecipe(Recipe):
+    """Choices for rows with labels, which are often few."""
+
+    hidden_layer_sizes: tuple[int, ...] = (100,)
+    max_steps: int = 2000
+    batch_size: int = 100
+
+
+class SupervisedSDLGM(LatentEstimator):
+    """Labels as counts from slots. Subclasses say what labels are, and what becomes of their probabilities."""
+
+    recipes: ClassVar[dict[str | None, Recipe]] = {None: SupervisedRecipe()}
+
+    labelled = True
+
+    variant: str
+    n_slots: int | None
+    label_loss: str = "count"
+    label_weight: float
+    kl_weight: float
+    dropout: float
+    weight_decay: float
+    n_labels_: int
+    n_slots_: int
+
+    def _labels(self, y: Any, n_rows: int, name: str = "y") -> np.ndarray:
+        raise TypeError(f"{type(self).__name__} does not say its labels; define _labels(y, n_rows).")
+
+    @torch.inference_mode(mode=False)
+    @torch.enable_grad()
+    def fit(self, X: Any, y: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X
+            Rows, (n, p).
+        y
+            Their labels, (n, K).
+        X_val, y_val
+            Held-out rows and labels for early stopping; None holds out ``validation_fraction`` of X when
+            ``n_iter_no_change`` is set.
+        """
+        self._check_parameters()
+        goes_on = bool(self.warm_start) and self._may_go_on()
+        data = self._with_labels(dataset_of(self, X, fitting=not goes_on), y, goes_on=goes_on)
+        held_out = None
+        if X_val is not None:
+            rows = dataset_of(self, X_val, fitting=False, name="X_val")
+            held_out = LabelledDataset(rows, as_tensor(self._known(self._labels(y_val, rows.n_rows, "y_val"), "y_val")))
+        return self._train(data, held_out, goes_on=goes_on)
+
+    @torch.inference_mode(mode=False)
+    @torch.enable_grad()
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Go through X once more, beginning a model at the first call; schedules run over ``max_steps`` in all."""
+        self._check_parameters()
+        goes_on = self._may_go_on()
+        data = self._with_labels(dataset_of(self, X, fitting=not goes_on), y, goes_on=goes_on)
+        return self._train(data, None, goes_on=goes_on, one_pass=True)
+
+    def elbo(self, X: Any) -> np.ndarray:
+        """Return the evidence lower bound of each row in nats, without its labels: exact codes, KL weight 1, (n,)."""
+        self._check_generative()
+        return super().score_samples(X)
+
+    def _with_labels(self, data: Dataset, y: Any, *, goes_on: bool) -> LabelledDataset:
+        labels = self._labels(y, data.n_rows)
+        if goes_on:
+            self._known(labels, "y")
+        else:
+            self.n_labels_ = labels.shape[1]
+            self.n_slots_ = self._slots_for(labels)
+        return LabelledDataset(data, as_tensor(labels))
+
+    def _known(self, labels: np.ndarray, name: str) -> np.ndarray:
+        if labels.shape[1] != self.n_labels_:
+            raise InvalidInputError(
+                f"{name} has {labels.shape[1]} columns and the model was fitted on {self.n_labels_} labels; give those."
+            )
+        return labels
+
+    def _slots_for(self, labels: np.ndarray) -> int:
+        """Return how many slots there are: as asked, or as many as the row with the most labels has."""
+        most = max(1, int(labels.sum(axis=1).max(initial=1)))
+        if self.n_slots is None:
+            return most
+        if self.label_loss == "count" and self.n_slots < most:
+            raise InvalidParameterError(
+                f"n_slots is {self.n_slots} and a row has {most} labels, which so few slots cannot say; give at least "
+                f"{most}, or another label_loss."
+            )
+        return self.n_slots
+
+    def _build(self, spec: DataSpec, n_steps: int) -> LatentModel:
+        arguments = self._model_arguments(spec)
+        arguments["n_latent"] = self.n_labels_ + (self.n_components if self.variant == "con" else 0)
+        return sdlgm_labels(
+            spec,
+            **arguments,
+            n_labels=self.n_labels_,
+            n_slots=self.n_slots_,
+            variant=self.variant,
+            label_loss=self.label_loss,
+            label_weight=self.label_weight,
+            kl_weight=self.kl_weight,
+            estimator=_THROUGH_SOFT_CODES if self.label_loss == "sample" else "second-order",
+            dropout=self.dropout,
+            weight_decay=self.weight_decay,
+            n_steps=n_steps,
+        )
+
+    def _of_labels(self, X: Any, what: str) -> np.ndarray:
+        """Return a property of each row's law of counts, of the units that stand for labels, (n, K)."""
+        parts = []
+        for _, psi in encoded(self, X):
+            law = self.module_.latent.posterior(psi, _EXACT)
+            parts.append(getattr(law, what)[:, : self.n_labels_].cpu().numpy())
+        return np.concatenate(parts)
+
+    def _check_generative(self) -> None:
+        if self.variant == "dis":
+            raise InvalidParameterError(
+                "variant='dis' models labels given rows and has no bound on rows; fit variant='gen' or variant='con'."
+            )
+
+    def _fitted_state(self) -> dict[str, Any]:
+        return {"n_labels": self.n_labels_, "n_slots": self.n_slots_}
+
+    def _restore_state(self, state: dict[str, Any]) -> None:
+        self.n_labels_, self.n_slots_ = int(state["n_labels"]), int(state["n_slots"])
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        one_of("variant", self.variant, VARIANTS)
+        one_of("label_loss", self.label_loss, tuple(KINDS))
+        if self.n_slots is not None:
+            whole_number("n_slots", self.n_slots)
+        real_number("label_weight", self.label_weight, low=0, open_low=True)
+        real_number("kl_weight", self.kl_weight, low=0)
+        real_number("dropout", self.dropout, low=0, high=0.99)
+        real_number("weight_decay", self.weight_decay, low=0)

@@ -1,0 +1,70 @@
+"""SDLGM with labels: the first units of the code stand for what is known of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import nn
+
+from fewhot.core.records import DataSpec
+from fewhot.core.registry import MODELS
+from fewhot.inference import Amortised
+from fewhot.latents import SlotCountsLatent, choice_estimator
+from fewhot.likelihoods.base import Likelihood
+from fewhot.models.decoder import NoDecoder
+from fewhot.models.defaults import decoder_for, encoder_for, likelihood_for, observation_for, rate_decay
+from fewhot.models.encoder import Encoder
+from fewhot.models.latent_model import LatentModel
+from fewhot.objectives import KL, LabelLikelihood, Objective, Reconstruction
+from fewhot.priors import SlotCountsPrior
+
+VARIANTS = ("dis", "gen", "con")
+
+
+@MODELS.register("sdlgm-labels")
+def sdlgm_labels(
+    spec: DataSpec,
+    *,
+    n_latent: int,
+    n_labels: int | None = None,
+    n_slots: int = 8,
+    variant: str = "gen",
+    label_loss: str = "count",
+    label_weight: float = 1.0,
+    hidden_layer_sizes: Sequence[int] = (100,),
+    encoder: str | nn.Module = "auto",
+    likelihood: str | Likelihood = "auto",
+    observation: str = "as-is",
+    alpha: float = 0.5,
+    kl_weight: float = 1.0,
+    estimator: str = "second-order",
+    temperature: float = 1.0,
+    dropout: float = 0.0,
+    weight_decay: float = 0.0,
+    n_steps: int = 2000,
+) -> LatentModel:
+    r"""Code labels y as counts from slots, and rows given them.
+
+    .. math:: \mathcal{L}(x, y) = \mathbb{E}_{q(z|x)}[\log p(x|z)] - \mathrm{KL}(q\,\|\,p) + \eta\,\log q(y|x)
+
+    ``"dis"`` has the last term alone, and no decoder; ``"gen"`` a code of the labels alone; ``"con"`` further units
+    beside them, ``n_latent`` in all, that say what labels leave open. All slots share one law.
+    """
+    observed = observation_for(spec, observation)
+    seen = observed.spec(spec)
+    body = encoder_for(seen, hidden_layer_sizes, encoder)
+    body = Encoder(body.features, body.body, dropout)
+    head = likelihood_for(seen, likelihood)
+    discriminative = variant == "dis"
+    decoder = decoder_for(n_latent, hidden_layer_sizes, encoder, head)
+    labels = LabelLikelihood(n_latent if n_labels is None else n_labels, label_loss, label_weight)
+    return LatentModel(
+        observation=observed,
+        encoder=body,
+        latent=SlotCountsLatent(body.n_out, n_latent, n_slots, True, choice_estimator(estimator, temperature)),
+        prior=SlotCountsPrior(n_latent, n_slots, alpha),
+        decoder=NoDecoder(n_latent, head) if discriminative else decoder,
+        objective=Objective([Reconstruction(), KL(0.0 if discriminative else kl_weight), labels]),
+        inference=Amortised(weight_decay=weight_decay, decoupled_weight_decay=True),
+        schedules={"learning_rate": rate_decay(n_steps)},
+    )

@@ -1,0 +1,90 @@
+"""What the labels of a row, or how often things occur in it, say of a code of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from fewhot.core.checks import one_of, real_number, whole_number
+from fewhot.core.records import Knobs, Params, Pass, Terms
+from fewhot.core.registry import TERMS
+from fewhot.distributions import SlotCounts
+from fewhot.objectives.objective import Term
+
+_MARGIN = 1e-6
+
+
+@TERMS.register("label-likelihood")
+class LabelLikelihood(Term):
+    r"""How likely the labels y of a row are, where the first K units of its code stand for them; no part of the bound.
+
+    With :math:`p_k = \lambda\pi_k` the probability that a slot chooses unit k, and n labels in all:
+
+    - ``"count"``: :math:`\log\frac{L_0!}{(L_0-n)!\prod_k y_k!} + \sum_k y_k \log p_k + (L_0-n)\log(1-\sum_k p_k)`, the
+      law of the counts, for slots that share theirs; minus infinity where n exceeds :math:`L_0`;
+    - ``"presence"``: :math:`\sum_k y_k\log P_k + (1-y_k)\log(1-P_k)` with :math:`P_k = 1-\prod_\ell(1-p_{\ell k})`;
+    - ``"sample"``: the same with :math:`\min(z_k, 1)` of a soft draw in the place of :math:`P_k`; with
+      :math:`P_k` itself where draws are exact.
+
+    Parameters
+    ----------
+    n_labels
+        The number K of labels.
+    kind
+        Which of the three.
+    weight
+        Its weight in the loss.
+    """
+
+    def __init__(self, n_labels: int, kind: str = "count", weight: float = 1.0) -> None:
+        super().__init__()
+        self.n_labels = whole_number("n_labels", n_labels)
+        self.kind = one_of("label_loss", kind, tuple(KINDS))
+        self.weight = real_number("weight", weight, low=0)
+
+    def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
+        """Return the log likelihood of the labels; nothing for rows without any."""
+        assert isinstance(result.q, SlotCounts)
+        if result.batch.y is None:
+            return Terms(result.draw.z.new_zeros(()), result.draw.z.new_zeros(()))
+        kind = "presence" if self.kind == "sample" and knobs.gates == "exact" else self.kind
+        value = KINDS[kind](result, result.q, result.batch.y, self.n_labels)  # (..., B)
+        return Terms(value.new_zeros(()), -self.weight * value.mean(), {"label_likelihood": value})
+
+
+def count_likelihood(q: SlotCounts, y: Tensor, n_labels: int) -> Tensor:
+    """Return the log-probability of counts of the first units, whatever the others are, (B,)."""
+    log_choices = q.log_choices.squeeze(-2)  # (B, K + others + 1)
+    log_rest = torch.logsumexp(log_choices[..., n_labels:], dim=-1)
+    left = q.n_slots - y.sum(-1)
+    ways = torch.lgamma(y.new_tensor(q.n_slots + 1.0)) - torch.lgamma(y + 1).sum(-1) - torch.lgamma(left + 1)
+    return ways + (y * log_choices[..., :n_labels]).sum(-1) + left * log_rest
+
+
+def presence_likelihood(q: SlotCounts, y: Tensor, n_labels: int) -> Tensor:
+    """Return the log-probability that exactly these of the first units are there, unit by unit, (B,)."""
+    log_absent = q.log_absent[..., :n_labels].clamp(max=-_MARGIN)
+    return (y * torch.log(-torch.expm1(log_absent)) + (1 - y) * log_absent).sum(-1)
+
+
+def _of_counts(result: Pass, q: SlotCounts, y: Tensor, n_labels: int) -> Tensor:
+    return count_likelihood(q, y, n_labels)
+
+
+def _of_presence(result: Pass, q: SlotCounts, y: Tensor, n_labels: int) -> Tensor:
+    return presence_likelihood(q, y, n_labels)
+
+
+def _of_sample(result: Pass, q: SlotCounts, y: Tensor, n_labels: int) -> Tensor:
+    said = result.draw.z[..., :n_labels].clamp(_MARGIN, 1 - _MARGIN)
+    return -F.binary_cross_entropy(said, y.expand(said.shape), reduction="none").sum(-1)
+
+
+KINDS: dict[str, Callable[[Pass, SlotCounts, Tensor, int], Tensor]] = {
+    "count": _of_counts,
+    "presence": _of_presence,
+    "sample": _of_sample,
+}

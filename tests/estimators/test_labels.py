@@ -1,0 +1,250 @@
+"""SDLGM's classifier and counter: labels as counts from slots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import torch
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import fewhot as fh
+from fewhot import FewhotError, RunFolder, SDLGMClassifier, SDLGMCounter
+from fewhot.distributions import SlotCounts
+from fewhot.metrics import micro_f1
+from fewhot.objectives.labels import count_likelihood, presence_likelihood
+from tests.estimators.cases import assert_one_sentence, same_weights
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(300, 8)).astype(np.float32)
+W = RNG.normal(size=(8, 4))
+Y = (X @ W + RNG.normal(size=(300, 4)) > 1.5).astype(int)
+N = RNG.poisson(0.7, (300, 3))
+NOISY = (N + RNG.normal(0, 0.2, N.shape)).astype(np.float32)
+SMALL: dict[str, Any] = {"n_components": 3, "hidden_layer_sizes": (20,), "max_steps": 200, "random_state": 0}
+QUICK = SMALL | {"max_steps": 10}
+every_variant = pytest.mark.parametrize("variant", ["dis", "gen", "con"])
+
+
+def law(n_units: int = 3, n_slots: int = 4) -> SlotCounts:
+    return SlotCounts(torch.tensor([[0.4], [-0.3]]), torch.randn(2, 1, n_units, generator=torch.Generator()), n_slots)
+
+
+def test_counts_of_all_units_have_the_law_of_the_code() -> None:
+    q, y = law(), torch.tensor([[1.0, 0.0, 2.0], [0.0, 0.0, 1.0]])
+    torch.testing.assert_close(count_likelihood(q, y, 3), q.log_prob(y))
+
+
+def test_counts_of_some_units_are_summed_over_the_others() -> None:
+    q, y = law(), torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    total = torch.logsumexp(
+        torch.stack([q.log_prob(torch.cat([y, torch.full((2, 1), float(n))], dim=1)) for n in range(5)]), dim=0
+    )
+    torch.testing.assert_close(count_likelihood(q, y, 2), total)
+
+
+def test_presence_is_a_coin_a_unit() -> None:
+    q, y = law(), torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
+    coins = torch.distributions.Bernoulli(q.probs).log_prob(y).sum(-1)
+    torch.testing.assert_close(presence_likelihood(q, y, 3), coins)
+
+
+def test_one_slot_that_is_always_on_is_a_softmax_classifier() -> None:
+    q = SlotCounts(torch.full((5, 1), 15.0), torch.randn(5, 1, 4), 1)
+    y = torch.eye(4)[torch.tensor([0, 1, 2, 3, 0])]
+    softmax = (q.log_features.squeeze(1) * y).sum(-1)
+    torch.testing.assert_close(count_likelihood(q, y, 4), softmax, atol=1e-5, rtol=1e-5)
+
+
+@every_variant
+@pytest.mark.parametrize("label_loss", ["count", "presence"])
+def test_it_learns_labels(variant: str, label_loss: str) -> None:
+    model = SDLGMClassifier(**SMALL | {"max_steps": 500}, variant=variant, label_loss=label_loss, label_weight=5.0)
+    model.fit(X, Y)
+    told = micro_f1(Y, model.set_params().predict_proba(X) > 0.4)
+    assert told > micro_f1(Y, np.ones_like(Y)) + 0.1
+    assert model.score(X, Y) > 0.3
+
+
+@every_variant
+def test_probabilities_decisions_and_labels_agree(variant: str, tmp_path: Path) -> None:
+    model = SDLGMClassifier(**QUICK, variant=variant, threshold=0.3).fit(X, Y)
+    p = model.predict_proba(X)
+    assert p.shape == Y.shape
+    assert ((p >= 0) & (p <= 1)).all()
+    np.testing.assert_allclose(1 / (1 + np.exp(-model.decision_function(X))), p, atol=1e-5)
+    np.testing.assert_array_equal(model.predict(X), p >= 0.3)
+    assert model.n_slots_ == Y.sum(1).max()
+    model.save(tmp_path / "run")
+    again = fh.load(tmp_path / "run", device="cpu")
+    np.testing.assert_array_equal(again.predict_proba(X), p)
+    assert (again.threshold_, again.n_slots_, again.classes_.tolist()) == (0.3, model.n_slots_, [0, 1, 2, 3])
+
+
+def test_a_sampled_loss_trains_and_is_watched_in_closed_form() -> None:
+    model = SDLGMClassifier(**SMALL | {"max_steps": 600}, label_loss="sample").fit(X, Y)
+    p = model.predict_proba(X)
+    assert all(roc_auc_score(Y[:, k], p[:, k]) > 0.75 for k in range(4))
+
+
+@pytest.mark.parametrize("variant", ["gen", "con"])
+def test_the_bound_is_of_rows_without_labels(variant: str) -> None:
+    bound = SDLGMClassifier(**QUICK, variant=variant).fit(X, Y).elbo(X)
+    assert bound.shape == (300,)
+    assert np.isfinite(bound).all()
+
+
+def test_labels_given_rows_have_no_bound_and_make_no_rows() -> None:
+    model = SDLGMClassifier(**QUICK).fit(X, Y)
+    for verb in (lambda: model.elbo(X), lambda: model.sample(2), lambda: model.inverse_transform(Y)):
+        with pytest.raises(FewhotError) as caught:
+            verb()
+        assert "variant=" in str(caught.value)
+
+
+def test_a_threshold_is_chosen_on_rows_not_seen() -> None:
+    model = SDLGMClassifier(**SMALL, threshold="cv", n_folds=3).fit(X, Y)
+    assert 0.05 <= model.threshold_ <= 0.95
+    plain = clone(model).set_params(threshold=0.5).fit(X, Y)
+    assert same_weights(model, plain)
+    again = clone(model).fit(X, Y)
+    assert again.threshold_ == model.threshold_
+
+
+def test_rows_without_labels_stay_unless_told() -> None:
+    empty = np.flatnonzero(~Y.any(axis=1))
+    assert len(empty)
+    with pytest.warns(UserWarning, match=f"^{len(empty)} of 300 rows have no label and are left out.$"):
+        dropped = SDLGMClassifier(**QUICK, drop_unlabelled=True).fit(X, Y)
+    kept = Y.any(axis=1)
+    assert same_weights(dropped, SDLGMClassifier(**QUICK).fit(X[kept], Y[kept]))
+
+
+@pytest.mark.parametrize(
+    "form", [sp.csr_array, sp.csc_matrix, pd.DataFrame, torch.tensor, np.asarray, lambda y: y.tolist()]
+)
+def test_labels_come_in_many_forms(form: Any) -> None:
+    assert same_weights(SDLGMClassifier(**QUICK).fit(X, form(Y)), SDLGMClassifier(**QUICK).fit(X, Y))
+
+
+def test_names_of_labels_are_kept(tmp_path: Path) -> None:
+    model = SDLGMClassifier(**QUICK).fit(X, pd.DataFrame(Y, columns=list("abcd")))
+    model.save(tmp_path / "run")
+    assert fh.load(tmp_path / "run").classes_.tolist() == model.classes_.tolist() == list("abcd")
+
+
+@pytest.mark.parametrize("labels", [np.zeros_like(Y), np.ones_like(Y), Y[:, :1], np.where(np.arange(4) == 1, 0, Y)])
+def test_constant_single_and_unseen_labels_are_fitted(labels: np.ndarray) -> None:
+    model = SDLGMClassifier(**QUICK).fit(X, labels)
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert model.predict(X).shape == labels.shape
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [None, Y[:, 0], Y[:10], np.empty((300, 0)), 2 * Y, -Y, 0.5 * Y, np.full(Y.shape, np.nan), [["a"]] * 300, "abc"],
+)
+def test_other_labels_are_refused(labels: Any) -> None:
+    with pytest.raises(FewhotError) as caught:
+        SDLGMClassifier(**QUICK).fit(X, labels)
+    assert_one_sentence(caught.value)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *({"n_slots": v} for v in (0, -1, 1.5)),
+        *({"threshold": v} for v in (-0.1, 1.1, "auto", None)),
+        {"variant": "x"}, {"label_loss": "hinge"}, {"n_folds": 1}, {"threshold_average": "mean"},
+        {"label_weight": 0}, {"dropout": 1.0}, {"weight_decay": -1}, {"drop_unlabelled": 1}, {"kl_weight": -1},
+        {"n_slots": 1}, {"threshold": "cv", "n_folds": 1000},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_other_arguments_are_refused(arguments: dict[str, Any]) -> None:
+    with pytest.raises(FewhotError) as caught:
+        SDLGMClassifier(**QUICK | arguments).fit(X, Y)
+    assert_one_sentence(caught.value)
+
+
+def test_too_few_slots_are_enough_where_only_presence_is_asked() -> None:
+    assert SDLGMClassifier(**QUICK, n_slots=1, label_loss="presence").fit(X, Y).n_slots_ == 1
+
+
+def test_further_training_keeps_the_labels() -> None:
+    model = SDLGMClassifier(**QUICK).partial_fit(X, Y)
+    steps = model.n_iter_
+    assert model.partial_fit(X, Y).n_iter_ == 2 * steps
+    with pytest.raises(FewhotError, match="4 labels"):
+        model.partial_fit(X, Y[:, :2])
+    with pytest.raises(FewhotError, match="give a number"):
+        clone(model).set_params(threshold="cv").partial_fit(X, Y)
+
+
+def test_held_out_rows_bring_their_labels() -> None:
+    model = SDLGMClassifier(**QUICK).fit(X[:200], Y[:200], X[200:], Y[200:])
+    assert "objective" in model.history_[-1]["evaluation"]
+    for labels in (None, Y[200:, :2]):
+        with pytest.raises(FewhotError, match="y_val"):
+            SDLGMClassifier(**QUICK).fit(X[:200], Y[:200], X[200:], labels)
+
+
+def test_it_goes_through_scikit_learns_tools() -> None:
+    pipeline = make_pipeline(StandardScaler(), SDLGMClassifier(**QUICK))
+    assert cross_val_predict(pipeline, X, Y, cv=2).shape == Y.shape
+    search = GridSearchCV(SDLGMClassifier(**QUICK), {"n_slots": [4, 5]}, cv=2, scoring="f1_micro").fit(X, Y)
+    assert search.best_params_["n_slots"] in (4, 5)
+
+
+def test_a_run_with_other_labels_is_not_resumed(tmp_path: Path) -> None:
+    def fit(labels: np.ndarray) -> None:
+        SDLGMClassifier(**QUICK, callbacks=[RunFolder(tmp_path / "run")]).fit(X, labels)
+
+    fit(Y)
+    with pytest.raises(FewhotError):
+        fit(1 - Y)
+
+
+def test_sparse_rows_with_many_labels_are_fitted_in_little_time() -> None:
+    rows = sp.random_array((200, 300), density=0.02, format="csr", dtype=np.float32, rng=np.random.default_rng(0))
+    labels = (np.random.default_rng(1).random((200, 2000)) < 0.005).astype(int)
+    model = SDLGMClassifier(**QUICK).fit(rows, labels)
+    assert model.predict_proba(rows).shape == (200, 2000)
+
+
+@every_variant
+def test_counts_are_learned(variant: str, tmp_path: Path) -> None:
+    model = SDLGMCounter(**SMALL | {"max_steps": 600}, variant=variant, label_weight=5.0).fit(NOISY, N)
+    assert model.score(NOISY, N) > 0.7
+    expected, rounded = model.predict(NOISY), model.predict_counts(NOISY)
+    np.testing.assert_array_equal(rounded, np.rint(expected))
+    assert model.n_slots_ == N.sum(1).max()
+    model.save(tmp_path / "run")
+    np.testing.assert_array_equal(fh.load(tmp_path / "run", device="cpu").predict(NOISY), expected)
+
+
+@pytest.mark.parametrize("counts", [N - 1, N + 0.5, N[:, 0], None])
+def test_other_counts_are_refused(counts: Any) -> None:
+    with pytest.raises(FewhotError) as caught:
+        SDLGMCounter(**QUICK).fit(NOISY, counts)
+    assert_one_sentence(caught.value)
+
+
+def test_too_few_slots_for_the_counts_are_refused() -> None:
+    with pytest.raises(FewhotError, match="give at least"):
+        SDLGMCounter(**QUICK, n_slots=2).fit(NOISY, N)
+
+
+def test_logistic_regression_is_not_far_above_on_labels_made_for_it() -> None:
+    logistic = np.stack([LogisticRegression().fit(X, Y[:, k]).predict(X) for k in range(4)], axis=1)
+    model = SDLGMClassifier(**SMALL | {"max_steps": 1500}, n_iter_no_change=None).fit(X, Y)
+    assert micro_f1(Y, model.predict_proba(X) > 0.4) > micro_f1(Y, logistic) - 0.1
