@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import torch
 
 from fewhot.core.errors import InvalidInputError, InvalidTypeError
+from fewhot.core.sparse import check_entries
 from fewhot.data.dataset import Dataset
 from fewhot.data.dense import DenseDataset
 from fewhot.data.ragged import RaggedDataset
@@ -30,16 +31,19 @@ def as_matrix(X: Any, name: str = "X") -> Any:
     """Return what scikit-learn's validation understands: an array, a sparse matrix or a frame.
 
     AnnData gives its ``.X``. Sparse rows on disk stay there: those of an AnnData that is backed, and those that
-    `open_rows` opened. Torch tensors become arrays on the host; text, dates and frames without columns are refused with
-    a sentence that calls the data ``name``.
+    `open_rows` opened. Torch tensors become arrays on the host; text, dates, frames without columns and sparse matrices
+    with entries outside of them are refused with a sentence that calls the data ``name``.
     """
     library = type(X).__module__.partition(".")[0]
     if library == "anndata" and hasattr(X, "obs"):
         backed = getattr(X, "isbacked", False) and getattr(X.X, "format", None) == "csr"
-        return BackedRows(X.X) if backed else _in_memory(X.X)
+        if backed:
+            return BackedRows(X.X)
+        X = _in_memory(X.X)
     if isinstance(X, StoredRows):
         return X
     if sp.issparse(X):  # before dictionaries, of which scipy's dok is one
+        check_entries(X, name)
         return X
     if isinstance(X, torch.Tensor) and X.layout != torch.strided:
         raise InvalidTypeError(f"{name} is a sparse torch tensor; pass it as a scipy.sparse.csr_array.")
@@ -97,4 +101,6 @@ def _refuse_times(what: str, dtype: Any) -> None:
 def _in_memory(matrix: Any) -> Any:
     if hasattr(matrix, "to_memory"):
         return matrix.to_memory()
-    return matrix if hasattr(matrix, "toarray") or isinstance(matrix, np.ndarray) else matrix[()]
+    if matrix is None or hasattr(matrix, "toarray") or isinstance(matrix, np.ndarray):
+        return matrix
+    return matrix[()]

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from fewhot.core.checks import real_number
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.seeding import resolve_seed
+from fewhot.data.ragged import canonical
 from fewhot.data.recognise import as_matrix
 from fewhot.data.splits import hashed_positions, key_of, mixed, row_keys, smallest
 
@@ -162,8 +163,7 @@ def _only(rows: Any, kept: np.ndarray) -> sp.csr_array:
 
 def _canonical(X: Any) -> Any:
     matrix = as_matrix(X)
-    csr = sp.csr_array(matrix if sp.issparse(matrix) else np.asarray(matrix), copy=True)
-    csr.sum_duplicates()
+    csr = canonical(matrix if sp.issparse(matrix) else np.asarray(matrix)).copy()
     csr.eliminate_zeros()
     if not np.isfinite(csr.data).all() or csr.data.min(initial=0) < 0:
         raise InvalidInputError("X holds missing, infinite or negative values; give 0 where a user has no item.")

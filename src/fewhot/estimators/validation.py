@@ -95,8 +95,9 @@ def interactions_of(estimator: BaseEstimator, X: Any, *, fitting: bool, dtype: t
 def codes_of(Z: Any, n_units: int) -> Any:
     """Return codes, (n, n_units), as an array or a CSR matrix of finite numbers."""
     Z = Z.values if isinstance(Z, Codes) else Z
+    Z = as_matrix(Z, "Z")
     try:
-        Z = Z.tocsr() if sp.issparse(Z) else np.asarray(as_matrix(Z, "Z"))
+        Z = Z.tocsr() if sp.issparse(Z) else np.asarray(Z)
     except ValueError as error:  # rows of different lengths
         raise InvalidInputError(f"The codes are no matrix ({error}); give (n, n_components) numbers.") from error
     if Z.dtype.kind not in "fiub":
@@ -111,9 +112,8 @@ def codes_of(Z: Any, n_units: int) -> Any:
     return Z
 
 
-def _checked(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str) -> Any:
+def _checked(estimator: BaseEstimator, matrix: Any, *, fitting: bool, name: str) -> Any:
     """Return an array or a CSR matrix of finite numbers with the columns the estimator knows."""
-    matrix = as_matrix(X, name)
     try:
         return validate_data(
             estimator, matrix, reset=fitting, accept_sparse="csr", dtype=_DTYPES, accept_large_sparse=True

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from fewhot.core.errors import InvalidInputError
+from fewhot.core.sparse import check_entries
 from fewhot.metrics.libraries import library
 
 
 def as_matrix(values: Any, name: str) -> Any:
     """Return a float64 array or CSR matrix of shape (n, K); sparse input stays sparse."""
+    if hasattr(values, "format") and is_sparse(values):
+        check_entries(values, name)
     matrix: Any = values.tocsr() if hasattr(values, "tocsr") else np.asarray(values)
     if matrix.ndim != 2 or not matrix.shape[0] or matrix.dtype.kind not in "fiub":
         raise InvalidInputError(
