@@ -17,7 +17,7 @@ from fewhot import NFA, VSC, FewhotError
 from fewhot.baselines import EASE
 from fewhot.core.errors import DataError
 from fewhot.data import RaggedDataset, open_data, open_rows, write_rows
-from fewhot.data.stored import StoredDataset
+from fewhot.data.stored import ARRAYS, StoredDataset
 from fewhot.metrics import rare_words
 from tests.estimators.cases import SMALL, assert_one_sentence, dense, same_weights
 
@@ -80,6 +80,35 @@ def test_a_fit_from_disk_is_the_fit_from_memory(cls: type, tmp_path: Path) -> No
         assert same_weights(found, expected)
         np.testing.assert_array_equal(dense(found.transform(source)), dense(expected.transform(counts())))
         np.testing.assert_array_equal(found.score_samples(source), expected.score_samples(counts()))
+
+
+def in_halves(X: Any) -> Any:
+    """Return the same rows, each entry given twice by half, the columns out of order."""
+    halves = (np.tile(X.data, 2) / 2, np.tile(X.indices, 2), np.tile(X.tocoo().row, 2))
+    order = np.argsort(halves[2], kind="stable")
+    return sp.csr_matrix((halves[0][order], halves[1][order], 2 * X.indptr), shape=X.shape)
+
+
+def test_entries_given_twice_are_added_up_out_of_core_as_in_memory(tmp_path: Path) -> None:
+    X = counts()
+    twice = in_halves(X)
+    expected = NFA(**FAST).fit(X)
+    write_rows(tmp_path / "rows", X)
+    for name in ("data", "indices", "indptr"):
+        np.save(tmp_path / "rows" / f"{name}.npy", getattr(twice, name).astype(ARRAYS[name]))
+    for source in (twice, open_rows(tmp_path / "rows"), backed(tmp_path / "rows.h5ad", twice)):
+        np.testing.assert_array_equal(expected.transform(source), expected.transform(X))
+        np.testing.assert_array_equal(expected.score_samples(source), expected.score_samples(X))
+        assert same_weights(NFA(**FAST).fit(source), expected)
+
+
+def test_entries_outside_a_backed_matrix_are_refused(tmp_path: Path) -> None:
+    X = counts()
+    X.indices[2] = 9
+    source = backed(tmp_path / "rows.h5ad", X)
+    with pytest.raises(FewhotError, match="column indices from 0 to 9") as error:
+        NFA(**FAST).fit(source)
+    assert_one_sentence(error.value)
 
 
 def test_other_columns_are_refused(folder: Path, tmp_path: Path) -> None:

@@ -32,13 +32,17 @@ class StoredRows(ABC):
     shape: tuple[int, int]
     ndim = 2
 
-    @abstractmethod
     def rows(self, index: np.ndarray) -> sp.csr_array:
-        """Return the rows at ``index``, in memory."""
+        """Return the rows at ``index``, in memory: columns in order, entries given twice added up."""
+        return canonical(self._rows(index))
+
+    @abstractmethod
+    def _rows(self, index: np.ndarray) -> sp.csr_array:
+        """Return the rows at ``index`` as they are stored."""
 
     @abstractmethod
     def lengths(self, index: np.ndarray) -> np.ndarray:
-        """Return how many entries these rows store."""
+        """Return how many entries these rows store, at least as many as `rows` returns."""
 
     def tocsr(self) -> sp.csr_array:
         """Return all rows, in memory."""
@@ -71,8 +75,7 @@ class FolderRows(StoredRows):
         if not len(arrays["data"]) == len(arrays["indices"]) == self._offsets([-1])[0]:
             raise self._damaged("its arrays do not belong together")
 
-    def rows(self, index: np.ndarray) -> sp.csr_array:
-        """Return the rows at ``index``, in memory."""
+    def _rows(self, index: np.ndarray) -> sp.csr_array:
         starts, ends = self._offsets(index), self._offsets(index + 1)
         if (starts > ends).any() or starts.min(initial=0) < 0:
             raise self._damaged("rows end before they begin")
@@ -133,8 +136,8 @@ class BackedRows(StoredRows):
         self.matrix = matrix
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
 
-    def rows(self, index: np.ndarray) -> sp.csr_array:
-        """Return the rows at ``index``, in memory; the file is read in its own order."""
+    def _rows(self, index: np.ndarray) -> sp.csr_array:
+        """Return the rows at ``index`` as they are stored; the file is read in its own order."""
         order = np.argsort(index, kind="stable")
         found = sp.csr_array(self.matrix[index[order]])
         back = np.empty_like(order)
