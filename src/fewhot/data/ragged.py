@@ -83,10 +83,13 @@ class RaggedDataset(Dataset):
 def canonical(matrix: Any, name: str = "X") -> Any:
     """Return a matrix as CSR with sorted columns and no entry twice; the caller's is left as it is.
 
-    A sparse matrix with entries outside of it is refused, by ``name``.
+    A sparse matrix with entries outside of it is refused, by ``name``. Half precision, which scipy has none of, becomes
+    single.
     """
     if sp.issparse(matrix):
         check_entries(matrix, name)
+    elif matrix.dtype == np.float16:
+        matrix = matrix.astype(np.float32)
     csr = sp.csr_array(matrix)
     if not csr.has_canonical_format:
         csr = csr.copy()

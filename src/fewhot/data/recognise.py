@@ -13,7 +13,7 @@ from fewhot.core.errors import InvalidInputError, InvalidTypeError
 from fewhot.core.sparse import check_entries
 from fewhot.data.dataset import Dataset
 from fewhot.data.dense import DenseDataset
-from fewhot.data.ragged import RaggedDataset
+from fewhot.data.ragged import RaggedDataset, canonical
 from fewhot.data.stored import BackedRows, StoredDataset, StoredRows
 
 ACCEPTED = (
@@ -64,19 +64,50 @@ def as_matrix(X: Any, name: str = "X") -> Any:
     return X
 
 
+def as_csr(X: Any, name: str = "X") -> Any:
+    """Return a matrix of real numbers in any accepted container as canonical CSR, in memory."""
+    matrix = as_matrix(X, name)
+    if isinstance(matrix, StoredRows):
+        return matrix.tocsr()
+    matrix = matrix if sp.issparse(matrix) else _array(matrix, name)
+    if matrix.dtype.kind == "c":
+        raise InvalidInputError(f"{name} holds complex numbers; pass real numbers.")
+    if matrix.ndim != 2:
+        raise InvalidInputError(f"{name} has shape {tuple(matrix.shape)}; give a matrix, (rows, columns).")
+    return canonical(matrix, name)
+
+
 def as_dataset(X: Any, name: str = "X") -> Dataset:
     """Return the data set of a validated array or sparse matrix."""
     if isinstance(X, StoredRows):
         dataset: Dataset = StoredDataset.of(X, name)
     else:
         dataset = RaggedDataset.of(X) if sp.issparse(X) else DenseDataset.of(X)
-    largest = max(dataset.spec.maximum, -dataset.spec.minimum)
+    check_scale(max(dataset.spec.maximum, -dataset.spec.minimum), name)
+    return dataset
+
+
+def check_scale(largest: float, name: str = "X") -> None:
+    """Refuse data whose largest number, its sign apart, is beyond what a fit can square and add up."""
     if largest > LARGEST:
         raise InvalidInputError(
             f"{name} holds values as large as {largest:.3g}, whose squares float32 cannot add up; rescale the columns "
             f"first."
         )
-    return dataset
+
+
+def _array(rows: Any, name: str) -> np.ndarray:
+    """Return rows as an array of numbers; objects that are numbers become float64."""
+    try:
+        array = np.asarray(rows)
+        array = np.asarray(rows, dtype=np.float64) if array.dtype.kind == "O" else array
+    except (TypeError, ValueError):
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "biufc":
+        raise InvalidTypeError(
+            f"{name} is no matrix of numbers; give rows of equal length, and convert the text columns to numbers first."
+        )
+    return array
 
 
 def _check_frame(frame: Any, name: str) -> None:

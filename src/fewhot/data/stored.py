@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,14 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from fewhot.core.errors import DataError, InvalidInputError, InvalidTypeError
-from fewhot.core.files import replacing_folder
+from fewhot.core.errors import DataError, InvalidInputError
 from fewhot.core.records import Batch, DataSpec, Ragged
 from fewhot.data.dataset import CHUNK_ELEMENTS, Dataset, with_rows
 from fewhot.data.ragged import canonical, padded_width
 
 FORMAT = 1
 ARRAYS = {"data": np.float32, "indices": np.int32, "indptr": np.int64}
-_FACTS = "rows.json"
+FACTS = "rows.json"
 _ROWS_AT_ONCE = 4096
 
 
@@ -112,10 +111,10 @@ class FolderRows(StoredRows):
 def _shape_in(folder: Path) -> tuple[int, int]:
     """Return the shape that a folder of rows says it has."""
     try:
-        facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
+        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
         version, (n_rows, n_columns) = facts["format"], map(int, facts["shape"])
     except (OSError, ValueError, TypeError, LookupError) as error:
-        raise DataError(f"{folder / _FACTS} is damaged; write the folder anew.") from error
+        raise DataError(f"{folder / FACTS} is damaged; write the folder anew.") from error
     if version != FORMAT:
         raise DataError(f"{folder} was written by another version (format {version}); write it anew.")
     return n_rows, n_columns
@@ -151,82 +150,12 @@ class BackedRows(StoredRows):
 
 def is_rows_folder(path: Path) -> bool:
     """Say whether this is a folder that `write_rows` made."""
-    return (path / _FACTS).is_file()
+    return (path / FACTS).is_file()
 
 
 def open_rows(path: str | Path) -> FolderRows:
     """Open a folder of sparse rows without loading it; every estimator reads it as it reads a sparse matrix."""
     return FolderRows(path)
-
-
-def write_rows(path: str | Path, X: Any) -> None:
-    """Write a sparse matrix to a folder from which it can be read a few rows at a time.
-
-    Parameters
-    ----------
-    path
-        The folder, which must not exist.
-    X
-        A sparse matrix, an array, a frame, or an iterable of sparse matrices with the same columns: blocks of rows,
-        of which only one is in memory at a time.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp()) / "rows"
-    >>> write_rows(folder, (sp.csr_array(np.eye(3)) for _ in range(2)))
-    >>> open_rows(folder).shape
-    (6, 3)
-    """
-    target = Path(path)
-    if target.exists():
-        raise DataError(f"{target} exists; give a new name, or delete it first.")
-    if X is None or isinstance(X, str | bytes | dict):
-        raise InvalidTypeError(f"X is {type(X).__name__}; give a sparse matrix, or blocks of rows.")
-    whole = sp.issparse(X) or hasattr(X, "columns") or isinstance(X, np.ndarray)
-    blocks: Iterable[Any] = [X if sp.issparse(X) else sp.csr_array(np.asarray(X))] if whole else X
-    with replacing_folder(target) as folder:
-        _write(folder, blocks)
-
-
-def _write(folder: Path, blocks: Iterable[Any]) -> None:
-    parts = {name: (folder / f"{name}.part").open("wb") for name in ("data", "indices")}
-    lengths: list[np.ndarray] = []
-    n_columns: int | None = None
-    try:
-        for block in blocks:
-            csr = canonical(block)
-            width = int(csr.shape[-1])
-            if n_columns not in (None, width):
-                raise InvalidInputError(
-                    f"Blocks of {n_columns} and of {width} columns were given; give all the same columns."
-                )
-            n_columns = width
-            parts["data"].write(np.ascontiguousarray(csr.data, dtype=ARRAYS["data"]).data)
-            parts["indices"].write(np.ascontiguousarray(csr.indices, dtype=ARRAYS["indices"]).data)
-            lengths.append(np.diff(csr.indptr))
-    finally:
-        for file in parts.values():
-            file.close()
-    if n_columns is None:
-        raise InvalidInputError("No block of rows was given; give at least one.")
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths), dtype=np.int64)])
-    np.save(folder / "indptr.npy", indptr.astype(ARRAYS["indptr"]))
-    for name in parts:
-        _as_npy(folder / f"{name}.part", folder / f"{name}.npy", np.dtype(ARRAYS[name]), int(indptr[-1]))
-    facts = {"format": FORMAT, "shape": [len(indptr) - 1, n_columns]}
-    (folder / _FACTS).write_text(json.dumps(facts) + "\n", encoding="utf-8")
-
-
-def _as_npy(raw: Path, path: Path, dtype: np.dtype, n: int) -> None:
-    """Turn a file of numbers into an .npy file, a piece at a time."""
-    out = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(n,))
-    with raw.open("rb") as file:
-        for start in range(0, n, CHUNK_ELEMENTS):
-            size = min(CHUNK_ELEMENTS, n - start)
-            out[start : start + size] = np.frombuffer(file.read(size * dtype.itemsize), dtype=dtype)
-    out.flush()
-    raw.unlink()
 
 
 class StoredDataset(Dataset):
