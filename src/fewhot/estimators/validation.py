@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_n_features, validate_data
 from fewhot.codes import Codes
 from fewhot.core.errors import InvalidInputError, InvalidTypeError
 from fewhot.data import Dataset, as_dataset, as_matrix
+from fewhot.data.ragged import canonical
 from fewhot.data.recognise import ACCEPTED, LARGEST
 from fewhot.data.stored import StoredRows
 
@@ -76,8 +77,7 @@ def interactions_of(estimator: BaseEstimator, X: Any, *, fitting: bool, dtype: t
         )
     matrix = as_matrix(X)
     in_memory = matrix.tocsr() if isinstance(matrix, StoredRows) else matrix
-    rows: Histories = sp.csr_array(_checked(estimator, in_memory, fitting=fitting, name="X"), copy=True)
-    rows.sum_duplicates()
+    rows: Histories = canonical(_checked(estimator, in_memory, fitting=fitting, name="X"))
     low, high = (rows.data.min(), rows.data.max()) if rows.nnz else (0, 0)
     if low < 0:
         raise InvalidInputError(
