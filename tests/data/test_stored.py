@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from sklearn.model_selection import cross_val_score, train_test_split
 
 from fewhot import NFA, VSC, FewhotError
 from fewhot.baselines import EASE
 from fewhot.core.errors import DataError
-from fewhot.data import RaggedDataset, open_data, open_rows, write_rows
-from fewhot.data.stored import ARRAYS, StoredDataset
+from fewhot.data import RaggedDataset, as_matrix, open_data, open_rows, write_rows
+from fewhot.data.stored import ARRAYS, StoredDataset, StoredRows
 from fewhot.metrics import rare_words
 from tests.estimators.cases import SMALL, assert_one_sentence, dense, same_weights
 
@@ -248,6 +249,56 @@ def test_entries_out_of_order_are_read_all_the_same(folder: Path) -> None:
         np.save(folder / f"{name}.npy", array)
     assert (open_rows(folder).tocsr() != X).nnz == 0
     VSC(**SMALL).fit(open_rows(folder))
+
+
+CHOICES: dict[str, Any] = {
+    "slice": slice(5, 50, 3),
+    "numbers": np.array([7, 0, 59, 7, -1]),
+    "list": [3, 1, 2],
+    "mask": np.arange(60) % 3 == 0,
+    "as scikit-learn asks": (np.array([4, 9]), ...),
+}
+
+
+@pytest.mark.parametrize("kind", CHOICES)
+def test_chosen_rows_are_those_of_the_matrix_and_stay_on_disk(kind: str, tmp_path: Path) -> None:
+    X, key = counts().toarray(), CHOICES[kind]
+    for source in map(as_matrix, sources(tmp_path)):
+        chosen = source[key]
+        assert isinstance(chosen, StoredRows)
+        assert chosen.shape == X[key].shape
+        assert len(chosen) == len(X[key])
+        np.testing.assert_array_equal(chosen.tocsr().toarray(), X[key])
+        np.testing.assert_array_equal(chosen[::-1][:2].tocsr().toarray(), X[key][::-1][:2])
+
+
+@pytest.mark.parametrize("key", [3, 99, [60], "a", [0.5], np.ones(3, bool), (slice(None), 2), None])
+def test_rows_that_are_not_there_cannot_be_chosen(folder: Path, key: Any) -> None:
+    with pytest.raises(FewhotError, match=r"60 rows on disk.*choose rows by a slice") as error:
+        open_rows(folder)[key]
+    assert_one_sentence(error.value)
+
+
+def test_rows_on_disk_do_not_become_an_array_unasked(folder: Path) -> None:
+    with pytest.raises(FewhotError, match=r"tocsr\(\)"):
+        np.asarray(open_rows(folder))
+
+
+def test_cross_validation_from_disk_is_that_from_memory(folder: Path) -> None:
+    found, expected = (cross_val_score(NFA(**FAST), X, cv=3) for X in (open_rows(folder), counts()))
+    np.testing.assert_array_equal(found, expected)
+    train, test = train_test_split(open_rows(folder), random_state=0)
+    assert (train.shape, test.shape) == ((45, 9), (15, 9))
+
+
+def test_no_rows_on_disk_are_refused(tmp_path: Path) -> None:
+    write_rows(tmp_path / "none", counts()[:0])
+    rows, models = open_rows(tmp_path / "none"), (NFA(**FAST).fit(counts()), EASE().fit(counts()))
+    assert rows.tocsr().shape == (0, 9)
+    for verb in [verb for model in models for verb in (model.fit, model.recommend, model.score_items)]:
+        with pytest.raises(FewhotError, match="give at least one row and one column") as error:
+            verb(rows)
+        assert_one_sentence(error.value)
 
 
 def test_recommenders_read_rows_on_disk(folder: Path) -> None:

@@ -26,10 +26,29 @@ _ROWS_AT_ONCE = 4096
 
 
 class StoredRows(ABC):
-    """A sparse matrix that is read a few rows at a time."""
+    """A sparse matrix that is read a few rows at a time. Rows that are chosen from it stay on disk too."""
 
     shape: tuple[int, int]
     ndim = 2
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> ChosenRows:
+        """Choose rows by a slice, by their numbers or by a mask; none is read."""
+        try:
+            places = np.arange(len(self))[key]
+        except IndexError as error:
+            raise self._no_choice(f"these were asked for ({error})") from error
+        if places.ndim != 1:
+            raise self._no_choice("one was asked for by its number")
+        return ChosenRows(self, places)
+
+    def _no_choice(self, what: str) -> InvalidInputError:
+        return InvalidInputError(
+            f"There are {len(self)} rows on disk, and {what}; choose rows by a slice, an array of their numbers or a "
+            f"mask, or read them all by tocsr()."
+        )
 
     def rows(self, index: np.ndarray) -> sp.csr_array:
         """Return the rows at ``index``, in memory: columns in order, entries given twice added up."""
@@ -97,6 +116,8 @@ class FolderRows(StoredRows):
 
     def _read(self, name: str, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
         """Return the entries of an array from each start to its end, one after another."""
+        if not len(starts):
+            return np.empty(0, dtype=ARRAYS[name])
         breaks = np.flatnonzero(starts[1:] != ends[:-1]) + 1
         first, last = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(starts)]]) - 1
         item = np.dtype(ARRAYS[name]).itemsize
@@ -146,6 +167,22 @@ class BackedRows(StoredRows):
     def lengths(self, index: np.ndarray) -> np.ndarray:
         """Return how many entries these rows store."""
         return np.diff(self.rows(index).indptr)
+
+
+class ChosenRows(StoredRows):
+    """Some rows of a matrix on disk, in an order of their own."""
+
+    def __init__(self, source: StoredRows, places: np.ndarray) -> None:
+        self.source = source
+        self.places = places
+        self.shape = (len(places), source.shape[1])
+
+    def _rows(self, index: np.ndarray) -> sp.csr_array:
+        return self.source.rows(self.places[index])
+
+    def lengths(self, index: np.ndarray) -> np.ndarray:
+        """Return how many entries these rows store."""
+        return self.source.lengths(self.places[index])
 
 
 def is_rows_folder(path: Path) -> bool:

@@ -131,13 +131,18 @@ def _checked(estimator: BaseEstimator, matrix: Any, *, fitting: bool, name: str)
 
 def _stored(estimator: BaseEstimator, rows: StoredRows, fitting: bool, name: str) -> Dataset:
     """Return rows that stay on disk, with scikit-learn's count of columns."""
-    if not all(rows.shape):
-        raise InvalidInputError(f"{name} has shape {rows.shape}; give at least one row and one column.")
+    check_filled(rows, name)
     try:
         _check_n_features(estimator, rows, reset=fitting)
     except ValueError as error:
         raise InvalidInputError(_one_sentence(error, name)) from error
     return as_dataset(rows, name)
+
+
+def check_filled(rows: StoredRows, name: str = "X") -> None:
+    """Refuse rows on disk of which there are none, or none of whose columns."""
+    if not all(rows.shape):
+        raise InvalidInputError(f"{name} has shape {rows.shape}; give at least one row and one column.")
 
 
 def _is_transposed(matrix: Any, n_columns: int | None) -> bool:
