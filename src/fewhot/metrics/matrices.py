@@ -28,6 +28,14 @@ def as_matrix(values: Any, name: str) -> Any:
     return matrix
 
 
+def as_numbers(values: Any, name: str) -> np.ndarray:
+    """Return a sequence of numbers, one a row, as float64; its shape is for the caller to check."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"{name} is of type {type(values).__name__}; give one number a row.") from error
+
+
 def as_counts(X: Any, name: str = "X", n_columns: int | None = None) -> Any:
     """Return documents as a float64 CSR matrix of word counts, (documents, words), without stored zeros."""
     matrix = library("scipy.sparse").csr_array(as_matrix(X, name))
