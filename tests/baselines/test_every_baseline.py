@@ -142,8 +142,8 @@ def test_the_layout_of_a_matrix_does_not_matter(name: str) -> None:
     with_zeros.data[:] = X.toarray().ravel()
     wide = sp.csr_array(X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    other = (unsorted, halves, with_zeros, wide, X.toarray(), X.toarray().astype(bool), sp.csc_matrix(X))
-    for same in (*other, pd.DataFrame(X.toarray())):
+    arrays = [X.toarray().astype(dtype) for dtype in (np.float32, bool, np.float16)]
+    for same in (unsorted, halves, with_zeros, wide, *arrays, sp.csc_matrix(X), pd.DataFrame(X.toarray())):
         again = clone(model).fit(same)
         assert again.score_items(same) == pytest.approx(model.score_items(X), abs=1e-4)
         assert np.array_equal(again.recommend(same, n=3)[0] == -1, model.recommend(X, n=3)[0] == -1)

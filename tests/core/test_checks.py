@@ -34,6 +34,13 @@ def test_numbers_out_of_range_are_refused(value: object) -> None:
         real_number("x", value, low=0, high=1)
 
 
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinity_is_no_number_unless_it_is_asked_for(value: float) -> None:
+    with pytest.raises(InvalidParameterError, match=r"^x is -?inf; it must be a finite number at least 0\.$"):
+        real_number("x", value, low=0)
+    assert real_number("x", abs(value), low=0, infinite=True) == np.inf
+
+
 @pytest.mark.parametrize("value", [True, False, np.True_])
 def test_booleans_pass(value: object) -> None:
     assert truth("b", value) is bool(value)

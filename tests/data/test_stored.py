@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from sklearn.model_selection import cross_val_score, train_test_split
 
 from fewhot import NFA, VSC, FewhotError
 from fewhot.baselines import EASE
 from fewhot.core.errors import DataError
-from fewhot.data import RaggedDataset, open_data, open_rows, write_rows
-from fewhot.data.stored import StoredDataset
+from fewhot.data import RaggedDataset, as_matrix, open_data, open_rows, write_rows
+from fewhot.data.stored import ARRAYS, StoredDataset, StoredRows
 from fewhot.metrics import rare_words
 from tests.estimators.cases import SMALL, assert_one_sentence, dense, same_weights
 
@@ -82,6 +83,35 @@ def test_a_fit_from_disk_is_the_fit_from_memory(cls: type, tmp_path: Path) -> No
         np.testing.assert_array_equal(found.score_samples(source), expected.score_samples(counts()))
 
 
+def in_halves(X: Any) -> Any:
+    """Return the same rows, each entry given twice by half, the columns out of order."""
+    halves = (np.tile(X.data, 2) / 2, np.tile(X.indices, 2), np.tile(X.tocoo().row, 2))
+    order = np.argsort(halves[2], kind="stable")
+    return sp.csr_matrix((halves[0][order], halves[1][order], 2 * X.indptr), shape=X.shape)
+
+
+def test_entries_given_twice_are_added_up_out_of_core_as_in_memory(tmp_path: Path) -> None:
+    X = counts()
+    twice = in_halves(X)
+    expected = NFA(**FAST).fit(X)
+    write_rows(tmp_path / "rows", X)
+    for name in ("data", "indices", "indptr"):
+        np.save(tmp_path / "rows" / f"{name}.npy", getattr(twice, name).astype(ARRAYS[name]))
+    for source in (twice, open_rows(tmp_path / "rows"), backed(tmp_path / "rows.h5ad", twice)):
+        np.testing.assert_array_equal(expected.transform(source), expected.transform(X))
+        np.testing.assert_array_equal(expected.score_samples(source), expected.score_samples(X))
+        assert same_weights(NFA(**FAST).fit(source), expected)
+
+
+def test_entries_outside_a_backed_matrix_are_refused(tmp_path: Path) -> None:
+    X = counts()
+    X.indices[2] = 9
+    source = backed(tmp_path / "rows.h5ad", X)
+    with pytest.raises(FewhotError, match="column indices from 0 to 9") as error:
+        NFA(**FAST).fit(source)
+    assert_one_sentence(error.value)
+
+
 def test_other_columns_are_refused(folder: Path, tmp_path: Path) -> None:
     model = NFA(**FAST).fit(open_rows(folder))
     write_rows(tmp_path / "narrow", counts()[:, :4])
@@ -91,9 +121,10 @@ def test_other_columns_are_refused(folder: Path, tmp_path: Path) -> None:
 
 
 def test_missing_values_are_refused(tmp_path: Path) -> None:
-    X = counts()
-    X.data[3] = np.nan
-    write_rows(tmp_path / "rows", X)
+    write_rows(tmp_path / "rows", counts())
+    data = np.load(tmp_path / "rows" / "data.npy")
+    data[3] = np.nan
+    np.save(tmp_path / "rows" / "data.npy", data)
     with pytest.raises(FewhotError, match="missing or infinite"):
         NFA(**FAST).fit(open_rows(tmp_path / "rows"))
 
@@ -220,13 +251,54 @@ def test_entries_out_of_order_are_read_all_the_same(folder: Path) -> None:
     VSC(**SMALL).fit(open_rows(folder))
 
 
-def test_arrays_and_frames_are_written(tmp_path: Path) -> None:
-    X = counts().toarray()
-    for name, given in (("array", X), ("frame", pytest.importorskip("pandas").DataFrame(X))):
-        write_rows(tmp_path / name, given)
-        assert np.array_equal(open_rows(tmp_path / name).tocsr().toarray(), X)
-    with pytest.raises(FewhotError, match="NoneType"):
-        write_rows(tmp_path / "none", None)
+CHOICES: dict[str, Any] = {
+    "slice": slice(5, 50, 3),
+    "numbers": np.array([7, 0, 59, 7, -1]),
+    "list": [3, 1, 2],
+    "mask": np.arange(60) % 3 == 0,
+    "as scikit-learn asks": (np.array([4, 9]), ...),
+}
+
+
+@pytest.mark.parametrize("kind", CHOICES)
+def test_chosen_rows_are_those_of_the_matrix_and_stay_on_disk(kind: str, tmp_path: Path) -> None:
+    X, key = counts().toarray(), CHOICES[kind]
+    for source in map(as_matrix, sources(tmp_path)):
+        chosen = source[key]
+        assert isinstance(chosen, StoredRows)
+        assert chosen.shape == X[key].shape
+        assert len(chosen) == len(X[key])
+        np.testing.assert_array_equal(chosen.tocsr().toarray(), X[key])
+        np.testing.assert_array_equal(chosen[::-1][:2].tocsr().toarray(), X[key][::-1][:2])
+
+
+@pytest.mark.parametrize("key", [3, 99, [60], "a", [0.5], np.ones(3, bool), (slice(None), 2), None])
+def test_rows_that_are_not_there_cannot_be_chosen(folder: Path, key: Any) -> None:
+    with pytest.raises(FewhotError, match=r"60 rows on disk.*choose rows by a slice") as error:
+        open_rows(folder)[key]
+    assert_one_sentence(error.value)
+
+
+def test_rows_on_disk_do_not_become_an_array_unasked(folder: Path) -> None:
+    with pytest.raises(FewhotError, match=r"tocsr\(\)"):
+        np.asarray(open_rows(folder))
+
+
+def test_cross_validation_from_disk_is_that_from_memory(folder: Path) -> None:
+    found, expected = (cross_val_score(NFA(**FAST), X, cv=3) for X in (open_rows(folder), counts()))
+    np.testing.assert_array_equal(found, expected)
+    train, test = train_test_split(open_rows(folder), random_state=0)
+    assert (train.shape, test.shape) == ((45, 9), (15, 9))
+
+
+def test_no_rows_on_disk_are_refused(tmp_path: Path) -> None:
+    write_rows(tmp_path / "none", counts()[:0])
+    rows, models = open_rows(tmp_path / "none"), (NFA(**FAST).fit(counts()), EASE().fit(counts()))
+    assert rows.tocsr().shape == (0, 9)
+    for verb in [verb for model in models for verb in (model.fit, model.recommend, model.score_items)]:
+        with pytest.raises(FewhotError, match="give at least one row and one column") as error:
+            verb(rows)
+        assert_one_sentence(error.value)
 
 
 def test_recommenders_read_rows_on_disk(folder: Path) -> None:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fewhot.core.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
-from fewhot.data import HeldOutUsers, StrongGeneralisation, hashed_positions, row_keys, strong_generalisation
+from fewhot.data import (
+    HeldOutUsers,
+    StrongGeneralisation,
+    hashed_positions,
+    open_rows,
+    row_keys,
+    strong_generalisation,
+    write_rows,
+)
 from fewhot.data.splits import mixed
 
 
@@ -122,6 +132,22 @@ def test_items_without_a_training_user_are_left_out() -> None:
     assert (split.test.fold_in.nnz, split.test.fold_in.shape) == (0, (3, 5))
 
 
+def test_rows_on_disk_and_half_precision_are_split_alike(tmp_path: Path) -> None:
+    X = matrix()
+    write_rows(tmp_path / "rows", X)
+    expected = strong_generalisation(X, n_validation=5, n_test=9)
+    for same in (open_rows(tmp_path / "rows"), X.toarray().astype(np.float16)):
+        split = strong_generalisation(same, n_validation=5, n_test=9)
+        np.testing.assert_array_equal(split.train.toarray(), expected.train.toarray())
+        np.testing.assert_array_equal(split.test.held_out.toarray(), expected.test.held_out.toarray())
+
+
+def test_users_may_be_named_in_mixed_ways() -> None:
+    names = np.array([*range(30), *(f"user {i}" for i in range(30))], dtype=object)
+    split = strong_generalisation(matrix(), n_validation=5, n_test=9, users=names)
+    assert len(split.train_users) == 46
+
+
 def test_other_seeds_hold_out_others() -> None:
     X = matrix(400, 30)
     splits = [strong_generalisation(X, n_validation=50, n_test=100, random_state=seed) for seed in (0, 1)]
@@ -156,6 +182,11 @@ def test_values_are_kept_and_the_callers_matrix_too() -> None:
         ({"held_out": 0}, InvalidParameterError, "held_out is 0; it must be a number above 0 and at most 1"),
         ({"users": [1, 2]}, InvalidParameterError, r"users has shape \(2,\) for 60 rows; give one a row"),
         ({"users": [1] * 60}, InvalidParameterError, "users has the same user twice"),
+        ({"users": [None, *range(59)]}, InvalidParameterError, "users has missing values"),
+        ({"users": [np.nan, *range(59)]}, InvalidParameterError, "users has missing values"),
+        ({"X": pd.DataFrame({"a": ["x", "y"]})}, InvalidTypeError, "no matrix of numbers.*convert the text columns"),
+        ({"X": np.ones((60, 2)) * 1j}, InvalidInputError, "X holds complex numbers"),
+        ({"X": np.ones(60)}, InvalidInputError, r"X has shape \(60,\); give a matrix"),
         (
             {"X": "ratings.csv"},
             InvalidTypeError,

@@ -14,10 +14,10 @@ import torch
 from sklearn.exceptions import NotFittedError
 from torch import nn
 
-from fewhot import VAE, VSC, FewhotError
-from fewhot.core.errors import InvalidInputError
+from fewhot import HSVAE, MATVAE, NFA, VAE, VSC, FewhotError
+from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.likelihoods import GaussianLikelihood
-from tests.estimators.cases import BOTH, assert_one_sentence, count_rows, dense, grey_rows, small
+from tests.estimators.cases import BOTH, SMALL, assert_one_sentence, count_rows, dense, grey_rows, small
 
 
 def _with(value: Any, X: np.ndarray | None = None) -> np.ndarray:
@@ -280,6 +280,16 @@ def test_bad_arguments_are_refused_at_fit(cls: type, change: dict[str, Any]) -> 
         small(cls, **change).fit(grey_rows())
     assert_one_sentence(error.value)
     assert not hasattr(error.value, "__notes__")
+
+
+@pytest.mark.parametrize(
+    ("cls", "name"),
+    [(VAE, "beta"), (VAE, "learning_rate"), (NFA, "kl_weight"), (MATVAE, "kl_weight"), (HSVAE, "kl_weight")],
+)
+def test_an_infinite_weight_is_refused_by_name(cls: type, name: str) -> None:
+    with pytest.raises(InvalidParameterError, match=rf"^{name} is inf; it must be a finite number") as error:
+        cls(**(SMALL | {name: float("inf")})).fit(count_rows())
+    assert_one_sentence(error.value)
 
 
 def test_a_near_miss_is_suggested() -> None:

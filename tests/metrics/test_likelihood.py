@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
 import fewhot as fh
@@ -97,9 +99,12 @@ def test_the_error_of_perplexity_is_that_of_repeated_draws() -> None:
         ([np.nan], [1], "must be finite"),
         ([-1.0], [1, 2], "give one of each a document"),
         ([], [], "None of the 0 documents"),
+        ([-1.0, -2.0], sp.csr_array(np.eye(2)), "lengths is of type csr_array; give one number a row"),
+        ([-1.0, -2.0], np.eye(2), r"shapes \(2,\) and \(2, 2\); give one of each"),
+        ("all", [1], "bounds is of type str"),
     ],
 )
-def test_bad_bounds_and_lengths_get_one_sentence(bounds: list[float], lengths: list[float], sentence: str) -> None:
+def test_bad_bounds_and_lengths_get_one_sentence(bounds: Any, lengths: Any, sentence: str) -> None:
     with pytest.raises(InvalidInputError, match=sentence):
         perplexities(bounds, lengths)
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from fewhot.baselines import LDA
 from fewhot.core.errors import FewhotError
 from fewhot.metrics import TopWords, inverted_rbo, topic_coherence, topic_diversity
 
@@ -127,6 +128,9 @@ def test_rank_overlap_lies_between_none_and_all(topics: list[list[int]], weight:
         ([[0, 0]], X, {}, "names a word twice"),
         ([[]], X, {}, "is empty"),
         ([], X, {}, "topics is empty"),
+        ([1, 2], X, {}, "topics is of type list and no list of lists; give what top_words returns"),
+        (["human", "computer"], X, {}, "no list of lists"),
+        (None, X, {}, "topics is of type NoneType"),
         (TOPICS, X, {}, "vocabulary is None"),
         ([["human", "dog"]], X, {"vocabulary": VOCABULARY}, "'dog', which is not in the vocabulary"),
         (TOPICS, X[:, 1:], {"vocabulary": VOCABULARY}, "11 columns and the vocabulary 12"),
@@ -136,6 +140,12 @@ def test_rank_overlap_lies_between_none_and_all(topics: list[list[int]], weight:
 def test_bad_input_gets_one_sentence(topics: Any, documents: Any, arguments: dict[str, Any], sentence: str) -> None:
     with pytest.raises(FewhotError, match=sentence):
         topic_coherence(topics, documents, **arguments)
+
+
+@pytest.mark.parametrize("metric", [topic_diversity, inverted_rbo])
+def test_a_model_is_no_topics(metric: Any) -> None:
+    with pytest.raises(FewhotError, match=r"topics is of type LDA .*; give what top_words returns"):
+        metric(LDA())
 
 
 def test_rank_overlap_needs_two_lists_of_one_length() -> None:

@@ -101,6 +101,7 @@ def test_the_observed_range_is_that_of_the_rows_that_use_the_unit() -> None:
         ({"row": np.zeros((2, 4))}, InvalidInputError, r"row has shape \(2, 4\)"),
         ({"units": [4]}, InvalidParameterError, "Unit 4 was asked for"),
         ({"units": []}, InvalidParameterError, "units is empty"),
+        ({"units": 1}, InvalidParameterError, "units is 1; give a sequence of unit numbers"),
         ({"values": [1.0], "prior_stds": 1.0}, InvalidParameterError, "Both values and prior_stds"),
         ({"prior_stds": 0.0}, InvalidParameterError, "prior_stds is 0.0"),
         ({"n_values": 1}, InvalidParameterError, "n_values is 1"),

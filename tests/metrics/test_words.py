@@ -119,6 +119,7 @@ def test_columns_without_names_are_numbered() -> None:
         ({"vocabulary": ["a", "b"]}, "vocabulary has 2 words and the model was fitted with 7"),
         ({"units": [3], "n": 2}, "Unit 3 was asked for"),
         ({"units": [], "n": 2}, "units is empty"),
+        ({"units": 1, "n": 2}, "units is 1; give a sequence of unit numbers"),
     ],
 )
 def test_bad_requests_get_one_sentence(counter: fh.VAE, arguments: dict[str, Any], sentence: str) -> None:

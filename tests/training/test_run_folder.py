@@ -86,8 +86,9 @@ def test_seconds_bring_a_checkpoint_too(tmp_path: Path) -> None:
     assert len(seen[-1]) == 2
 
 
-def test_without_steps_and_seconds_only_the_end_is_kept(tmp_path: Path) -> None:
-    fitted(tmp_path, checkpoint_steps=None, checkpoint_seconds=None)
+@pytest.mark.parametrize("seconds", [None, float("inf")])
+def test_without_steps_and_seconds_only_the_end_is_kept(seconds: float | None, tmp_path: Path) -> None:
+    fitted(tmp_path, checkpoint_steps=None, checkpoint_seconds=seconds)
     assert _checkpoints(tmp_path) == [STEPS]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Sequence
 from typing import Any
@@ -18,13 +19,17 @@ def whole_number(name: str, value: Any, *, least: int = 1) -> int:
     return int(value)
 
 
-def real_number(name: str, value: Any, *, low: float, high: float = float("inf"), open_low: bool = False) -> float:
-    """Return ``value`` as a float between ``low`` and ``high``."""
+def real_number(
+    name: str, value: Any, *, low: float, high: float = math.inf, open_low: bool = False, infinite: bool = False
+) -> float:
+    """Return ``value`` as a float between ``low`` and ``high``; infinity only where ``infinite`` says so."""
     right_type = not isinstance(value, bool) and isinstance(value, numbers.Real)
-    if not right_type or not (low <= float(value) <= high) or (open_low and float(value) == low):
+    endless = right_type and math.isinf(value) and not infinite
+    if not right_type or endless or not (low <= float(value) <= high) or (open_low and float(value) == low):
+        kind = "finite number" if endless and high == math.inf else "number"
         edge = "above" if open_low else "at least"
-        ceiling = "" if high == float("inf") else f" and at most {high:g}"
-        raise InvalidParameterError(f"{name} is {value!r}; it must be a number {edge} {low:g}{ceiling}.")
+        ceiling = "" if high == math.inf else f" and at most {high:g}"
+        raise InvalidParameterError(f"{name} is {value!r}; it must be a {kind} {edge} {low:g}{ceiling}.")
     return float(value)
 
 

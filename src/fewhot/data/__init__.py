@@ -34,7 +34,8 @@ from fewhot.data.rcv1 import read_rcv1, read_vowpal_wabbit
 from fewhot.data.recognise import as_dataset, as_matrix
 from fewhot.data.smiley import Smiley, smiley
 from fewhot.data.splits import SPLITS, hashed_positions, row_keys, split_rows
-from fewhot.data.stored import StoredDataset, StoredRows, open_rows, write_rows
+from fewhot.data.stored import StoredDataset, StoredRows, open_rows
+from fewhot.data.storing import write_rows
 from fewhot.data.strong_generalisation import HeldOutUsers, StrongGeneralisation, strong_generalisation
 from fewhot.data.synthetic import Planted, planted
 from fewhot.data.uci_har import read_uci_har

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from fewhot.core.sparse import check_entries
 from fewhot.data.dataset import CHUNK_ELEMENTS
 
 
@@ -73,6 +74,7 @@ def content_digest(X: Any, y: np.ndarray | None = None) -> str:
     """
     hashed = hashlib.sha256(f"{'csr' if sp.issparse(X) else 'dense'} {tuple(map(int, X.shape))}".encode())
     if sp.issparse(X):
+        check_entries(X)
         csr = sp.csr_array(X)
         for part, dtype in ((csr.indptr, "<i8"), (csr.indices, "<i8"), (csr.data, "<f4")):
             _feed(hashed, part, dtype)

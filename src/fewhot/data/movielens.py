@@ -90,6 +90,8 @@ def read_movielens(
     Harper and Konstan (2015), The MovieLens datasets: history and context.
     """
     path = Path(path)
+    if not path.exists():
+        raise DataError(f"There is no file {path}; check the path, or load_dataset('movielens_1m').")
     form, ratings, titled = _in_archive(path) if zipfile.is_zipfile(path) else _in_folder(path)
     if titles is not None:
         titled = _Source(str(titles), lines_of(Path(titles), form.encoding))

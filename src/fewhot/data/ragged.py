@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from fewhot.core.records import Batch, DataSpec, Ragged
+from fewhot.core.sparse import check_entries
 from fewhot.data.dataset import CHUNK_ELEMENTS, Dataset, with_rows
 
 SMALLEST_WIDTH = 8
@@ -79,8 +80,16 @@ class RaggedDataset(Dataset):
         return Batch(Ragged(columns, values, self.spec.n_columns), index)
 
 
-def canonical(matrix: Any) -> Any:
-    """Return a sparse matrix as CSR with sorted columns and no entry twice; the caller's is left as it is."""
+def canonical(matrix: Any, name: str = "X") -> Any:
+    """Return a matrix as CSR with sorted columns and no entry twice; the caller's is left as it is.
+
+    A sparse matrix with entries outside of it is refused, by ``name``. Half precision, which scipy has none of, becomes
+    single.
+    """
+    if sp.issparse(matrix):
+        check_entries(matrix, name)
+    elif matrix.dtype == np.float16:
+        matrix = matrix.astype(np.float32)
     csr = sp.csr_array(matrix)
     if not csr.has_canonical_format:
         csr = csr.copy()

@@ -10,9 +10,10 @@ import scipy.sparse as sp
 import torch
 
 from fewhot.core.errors import InvalidInputError, InvalidTypeError
+from fewhot.core.sparse import check_entries
 from fewhot.data.dataset import Dataset
 from fewhot.data.dense import DenseDataset
-from fewhot.data.ragged import RaggedDataset
+from fewhot.data.ragged import RaggedDataset, canonical
 from fewhot.data.stored import BackedRows, StoredDataset, StoredRows
 
 ACCEPTED = (
@@ -30,16 +31,19 @@ def as_matrix(X: Any, name: str = "X") -> Any:
     """Return what scikit-learn's validation understands: an array, a sparse matrix or a frame.
 
     AnnData gives its ``.X``. Sparse rows on disk stay there: those of an AnnData that is backed, and those that
-    `open_rows` opened. Torch tensors become arrays on the host; text, dates and frames without columns are refused with
-    a sentence that calls the data ``name``.
+    `open_rows` opened. Torch tensors become arrays on the host; text, dates, frames without columns and sparse matrices
+    with entries outside of them are refused with a sentence that calls the data ``name``.
     """
     library = type(X).__module__.partition(".")[0]
     if library == "anndata" and hasattr(X, "obs"):
         backed = getattr(X, "isbacked", False) and getattr(X.X, "format", None) == "csr"
-        return BackedRows(X.X) if backed else _in_memory(X.X)
+        if backed:
+            return BackedRows(X.X)
+        X = _in_memory(X.X)
     if isinstance(X, StoredRows):
         return X
     if sp.issparse(X):  # before dictionaries, of which scipy's dok is one
+        check_entries(X, name)
         return X
     if isinstance(X, torch.Tensor) and X.layout != torch.strided:
         raise InvalidTypeError(f"{name} is a sparse torch tensor; pass it as a scipy.sparse.csr_array.")
@@ -60,19 +64,50 @@ def as_matrix(X: Any, name: str = "X") -> Any:
     return X
 
 
+def as_csr(X: Any, name: str = "X") -> Any:
+    """Return a matrix of real numbers in any accepted container as canonical CSR, in memory."""
+    matrix = as_matrix(X, name)
+    if isinstance(matrix, StoredRows):
+        return matrix.tocsr()
+    matrix = matrix if sp.issparse(matrix) else _array(matrix, name)
+    if matrix.dtype.kind == "c":
+        raise InvalidInputError(f"{name} holds complex numbers; pass real numbers.")
+    if matrix.ndim != 2:
+        raise InvalidInputError(f"{name} has shape {tuple(matrix.shape)}; give a matrix, (rows, columns).")
+    return canonical(matrix, name)
+
+
 def as_dataset(X: Any, name: str = "X") -> Dataset:
     """Return the data set of a validated array or sparse matrix."""
     if isinstance(X, StoredRows):
         dataset: Dataset = StoredDataset.of(X, name)
     else:
         dataset = RaggedDataset.of(X) if sp.issparse(X) else DenseDataset.of(X)
-    largest = max(dataset.spec.maximum, -dataset.spec.minimum)
+    check_scale(max(dataset.spec.maximum, -dataset.spec.minimum), name)
+    return dataset
+
+
+def check_scale(largest: float, name: str = "X") -> None:
+    """Refuse data whose largest number, its sign apart, is beyond what a fit can square and add up."""
     if largest > LARGEST:
         raise InvalidInputError(
             f"{name} holds values as large as {largest:.3g}, whose squares float32 cannot add up; rescale the columns "
             f"first."
         )
-    return dataset
+
+
+def _array(rows: Any, name: str) -> np.ndarray:
+    """Return rows as an array of numbers; objects that are numbers become float64."""
+    try:
+        array = np.asarray(rows)
+        array = np.asarray(rows, dtype=np.float64) if array.dtype.kind == "O" else array
+    except (TypeError, ValueError):
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "biufc":
+        raise InvalidTypeError(
+            f"{name} is no matrix of numbers; give rows of equal length, and convert the text columns to numbers first."
+        )
+    return array
 
 
 def _check_frame(frame: Any, name: str) -> None:
@@ -97,4 +132,6 @@ def _refuse_times(what: str, dtype: Any) -> None:
 def _in_memory(matrix: Any) -> Any:
     if hasattr(matrix, "to_memory"):
         return matrix.to_memory()
-    return matrix if hasattr(matrix, "toarray") or isinstance(matrix, np.ndarray) else matrix[()]
+    if matrix is None or hasattr(matrix, "toarray") or isinstance(matrix, np.ndarray):
+        return matrix
+    return matrix[()]

@@ -25,6 +25,7 @@ import scipy.sparse as sp
 
 from fewhot.core.checks import one_of, whole_number
 from fewhot.core.errors import InvalidParameterError
+from fewhot.data.ragged import canonical
 
 SPLITS = ("train", "validation", "fit", "test", "all")
 TEST_SHARE = 0.2
@@ -70,8 +71,7 @@ def row_keys(X: Any) -> np.ndarray:
     (True, False)
     """
     if sp.issparse(X):
-        csr = sp.csr_array(X, copy=True)
-        csr.sum_duplicates()
+        csr = canonical(X).copy()
         csr.eliminate_zeros()
         columns, values = csr.indices.astype("<i8"), csr.data.astype("<f4")
         cuts = [slice(a, b) for a, b in zip(csr.indptr[:-1], csr.indptr[1:], strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,31 +14,53 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from fewhot.core.errors import DataError, InvalidInputError, InvalidTypeError
-from fewhot.core.files import replacing_folder
+from fewhot.core.errors import DataError, InvalidInputError
 from fewhot.core.records import Batch, DataSpec, Ragged
 from fewhot.data.dataset import CHUNK_ELEMENTS, Dataset, with_rows
 from fewhot.data.ragged import canonical, padded_width
 
 FORMAT = 1
 ARRAYS = {"data": np.float32, "indices": np.int32, "indptr": np.int64}
-_FACTS = "rows.json"
+FACTS = "rows.json"
 _ROWS_AT_ONCE = 4096
 
 
 class StoredRows(ABC):
-    """A sparse matrix that is read a few rows at a time."""
+    """A sparse matrix that is read a few rows at a time. Rows that are chosen from it stay on disk too."""
 
     shape: tuple[int, int]
     ndim = 2
 
-    @abstractmethod
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> ChosenRows:
+        """Choose rows by a slice, by their numbers or by a mask; none is read."""
+        try:
+            places = np.arange(len(self))[key]
+        except IndexError as error:
+            raise self._no_choice(f"these were asked for ({error})") from error
+        if places.ndim != 1:
+            raise self._no_choice("one was asked for by its number")
+        return ChosenRows(self, places)
+
+    def _no_choice(self, what: str) -> InvalidInputError:
+        return InvalidInputError(
+            f"There are {len(self)} rows on disk, and {what}; choose rows by a slice, an array of their numbers or a "
+            f"mask, or read them all by tocsr()."
+        )
+
     def rows(self, index: np.ndarray) -> sp.csr_array:
-        """Return the rows at ``index``, in memory."""
+        """Return the rows at ``index``, in memory: columns in order, entries given twice added up."""
+        return canonical(self._rows(index))
+
+    @abstractmethod
+    def _rows(self, index: np.ndarray) -> sp.csr_array:
+        """Return the rows at ``index`` as they are stored."""
 
     @abstractmethod
     def lengths(self, index: np.ndarray) -> np.ndarray:
-        """Return how many entries these rows store."""
+        """Return how many entries these rows store, at least as many as `rows` returns."""
 
     def tocsr(self) -> sp.csr_array:
         """Return all rows, in memory."""
@@ -71,8 +93,7 @@ class FolderRows(StoredRows):
         if not len(arrays["data"]) == len(arrays["indices"]) == self._offsets([-1])[0]:
             raise self._damaged("its arrays do not belong together")
 
-    def rows(self, index: np.ndarray) -> sp.csr_array:
-        """Return the rows at ``index``, in memory."""
+    def _rows(self, index: np.ndarray) -> sp.csr_array:
         starts, ends = self._offsets(index), self._offsets(index + 1)
         if (starts > ends).any() or starts.min(initial=0) < 0:
             raise self._damaged("rows end before they begin")
@@ -95,6 +116,8 @@ class FolderRows(StoredRows):
 
     def _read(self, name: str, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
         """Return the entries of an array from each start to its end, one after another."""
+        if not len(starts):
+            return np.empty(0, dtype=ARRAYS[name])
         breaks = np.flatnonzero(starts[1:] != ends[:-1]) + 1
         first, last = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(starts)]]) - 1
         item = np.dtype(ARRAYS[name]).itemsize
@@ -109,10 +132,10 @@ class FolderRows(StoredRows):
 def _shape_in(folder: Path) -> tuple[int, int]:
     """Return the shape that a folder of rows says it has."""
     try:
-        facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
+        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
         version, (n_rows, n_columns) = facts["format"], map(int, facts["shape"])
     except (OSError, ValueError, TypeError, LookupError) as error:
-        raise DataError(f"{folder / _FACTS} is damaged; write the folder anew.") from error
+        raise DataError(f"{folder / FACTS} is damaged; write the folder anew.") from error
     if version != FORMAT:
         raise DataError(f"{folder} was written by another version (format {version}); write it anew.")
     return n_rows, n_columns
@@ -133,8 +156,8 @@ class BackedRows(StoredRows):
         self.matrix = matrix
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
 
-    def rows(self, index: np.ndarray) -> sp.csr_array:
-        """Return the rows at ``index``, in memory; the file is read in its own order."""
+    def _rows(self, index: np.ndarray) -> sp.csr_array:
+        """Return the rows at ``index`` as they are stored; the file is read in its own order."""
         order = np.argsort(index, kind="stable")
         found = sp.csr_array(self.matrix[index[order]])
         back = np.empty_like(order)
@@ -146,84 +169,30 @@ class BackedRows(StoredRows):
         return np.diff(self.rows(index).indptr)
 
 
+class ChosenRows(StoredRows):
+    """Some rows of a matrix on disk, in an order of their own."""
+
+    def __init__(self, source: StoredRows, places: np.ndarray) -> None:
+        self.source = source
+        self.places = places
+        self.shape = (len(places), source.shape[1])
+
+    def _rows(self, index: np.ndarray) -> sp.csr_array:
+        return self.source.rows(self.places[index])
+
+    def lengths(self, index: np.ndarray) -> np.ndarray:
+        """Return how many entries these rows store."""
+        return self.source.lengths(self.places[index])
+
+
 def is_rows_folder(path: Path) -> bool:
     """Say whether this is a folder that `write_rows` made."""
-    return (path / _FACTS).is_file()
+    return (path / FACTS).is_file()
 
 
 def open_rows(path: str | Path) -> FolderRows:
     """Open a folder of sparse rows without loading it; every estimator reads it as it reads a sparse matrix."""
     return FolderRows(path)
-
-
-def write_rows(path: str | Path, X: Any) -> None:
-    """Write a sparse matrix to a folder from which it can be read a few rows at a time.
-
-    Parameters
-    ----------
-    path
-        The folder, which must not exist.
-    X
-        A sparse matrix, an array, a frame, or an iterable of sparse matrices with the same columns: blocks of rows,
-        of which only one is in memory at a time.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp()) / "rows"
-    >>> write_rows(folder, (sp.csr_array(np.eye(3)) for _ in range(2)))
-    >>> open_rows(folder).shape
-    (6, 3)
-    """
-    target = Path(path)
-    if target.exists():
-        raise DataError(f"{target} exists; give a new name, or delete it first.")
-    if X is None or isinstance(X, str | bytes | dict):
-        raise InvalidTypeError(f"X is {type(X).__name__}; give a sparse matrix, or blocks of rows.")
-    whole = sp.issparse(X) or hasattr(X, "columns") or isinstance(X, np.ndarray)
-    blocks: Iterable[Any] = [X if sp.issparse(X) else sp.csr_array(np.asarray(X))] if whole else X
-    with replacing_folder(target) as folder:
-        _write(folder, blocks)
-
-
-def _write(folder: Path, blocks: Iterable[Any]) -> None:
-    parts = {name: (folder / f"{name}.part").open("wb") for name in ("data", "indices")}
-    lengths: list[np.ndarray] = []
-    n_columns: int | None = None
-    try:
-        for block in blocks:
-            csr = canonical(block)
-            width = int(csr.shape[-1])
-            if n_columns not in (None, width):
-                raise InvalidInputError(
-                    f"Blocks of {n_columns} and of {width} columns were given; give all the same columns."
-                )
-            n_columns = width
-            parts["data"].write(np.ascontiguousarray(csr.data, dtype=ARRAYS["data"]).data)
-            parts["indices"].write(np.ascontiguousarray(csr.indices, dtype=ARRAYS["indices"]).data)
-            lengths.append(np.diff(csr.indptr))
-    finally:
-        for file in parts.values():
-            file.close()
-    if n_columns is None:
-        raise InvalidInputError("No block of rows was given; give at least one.")
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths), dtype=np.int64)])
-    np.save(folder / "indptr.npy", indptr.astype(ARRAYS["indptr"]))
-    for name in parts:
-        _as_npy(folder / f"{name}.part", folder / f"{name}.npy", np.dtype(ARRAYS[name]), int(indptr[-1]))
-    facts = {"format": FORMAT, "shape": [len(indptr) - 1, n_columns]}
-    (folder / _FACTS).write_text(json.dumps(facts) + "\n", encoding="utf-8")
-
-
-def _as_npy(raw: Path, path: Path, dtype: np.dtype, n: int) -> None:
-    """Turn a file of numbers into an .npy file, a piece at a time."""
-    out = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(n,))
-    with raw.open("rb") as file:
-        for start in range(0, n, CHUNK_ELEMENTS):
-            size = min(CHUNK_ELEMENTS, n - start)
-            out[start : start + size] = np.frombuffer(file.read(size * dtype.itemsize), dtype=dtype)
-    out.flush()
-    raw.unlink()
 
 
 class StoredDataset(Dataset):

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from fewhot.core.checks import real_number
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.seeding import resolve_seed
-from fewhot.data.recognise import as_matrix
+from fewhot.data.recognise import as_csr
 from fewhot.data.splits import hashed_positions, key_of, mixed, row_keys, smallest
 
 
@@ -161,9 +161,7 @@ def _only(rows: Any, kept: np.ndarray) -> sp.csr_array:
 
 
 def _canonical(X: Any) -> Any:
-    matrix = as_matrix(X)
-    csr = sp.csr_array(matrix if sp.issparse(matrix) else np.asarray(matrix), copy=True)
-    csr.sum_duplicates()
+    csr = as_csr(X).copy()
     csr.eliminate_zeros()
     if not np.isfinite(csr.data).all() or csr.data.min(initial=0) < 0:
         raise InvalidInputError("X holds missing, infinite or negative values; give 0 where a user has no item.")
@@ -178,6 +176,14 @@ def _keys(csr: Any, users: Sequence[Any] | np.ndarray | None) -> np.ndarray:
     names = np.asarray(users)
     if names.shape != (csr.shape[0],):
         raise InvalidParameterError(f"users has shape {names.shape} for {csr.shape[0]} rows; give one a row.")
-    if len(np.unique(names)) < len(names):
+    if any(_is_missing(name) for name in names.tolist()):
+        raise InvalidParameterError("users has missing values; give each row a user of its own.")
+    words = [str(name) for name in names.tolist()]
+    if len(set(words)) < len(words):
         raise InvalidParameterError("users has the same user twice; give each row a user of its own.")
-    return np.array([key_of(str(name).encode()) for name in names.tolist()], dtype=np.uint64)
+    return np.array([key_of(word.encode()) for word in words], dtype=np.uint64)
+
+
+def _is_missing(name: Any) -> bool:
+    """Say whether a name is None, NaN or what pandas calls missing."""
+    return name is None or (not isinstance(name, str) and str(name) in ("nan", "NaT", "<NA>"))

@@ -12,7 +12,7 @@ from fewhot.core.checks import truth, whole_number
 from fewhot.core.errors import InvalidInputError
 from fewhot.data import as_matrix
 from fewhot.data.stored import StoredRows
-from fewhot.estimators.validation import Histories, interactions_of
+from fewhot.estimators.validation import Histories, check_filled, interactions_of
 from fewhot.metrics.ranking import chunks, top_items
 
 
@@ -67,6 +67,7 @@ class RecommenderMixin:
         estimator: Any = self
         matrix = as_matrix(X)
         if isinstance(matrix, StoredRows):
+            check_filled(matrix)
             for part in chunks(*matrix.shape):
                 yield interactions_of(estimator, matrix.rows(np.arange(part.start, part.stop)), fitting=False)
             return

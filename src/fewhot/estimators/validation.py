@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_n_features, validate_data
 from fewhot.codes import Codes
 from fewhot.core.errors import InvalidInputError, InvalidTypeError
 from fewhot.data import Dataset, as_dataset, as_matrix
+from fewhot.data.ragged import canonical
 from fewhot.data.recognise import ACCEPTED, LARGEST
 from fewhot.data.stored import StoredRows
 
@@ -76,8 +77,7 @@ def interactions_of(estimator: BaseEstimator, X: Any, *, fitting: bool, dtype: t
         )
     matrix = as_matrix(X)
     in_memory = matrix.tocsr() if isinstance(matrix, StoredRows) else matrix
-    rows: Histories = sp.csr_array(_checked(estimator, in_memory, fitting=fitting, name="X"), copy=True)
-    rows.sum_duplicates()
+    rows: Histories = canonical(_checked(estimator, in_memory, fitting=fitting, name="X"))
     low, high = (rows.data.min(), rows.data.max()) if rows.nnz else (0, 0)
     if low < 0:
         raise InvalidInputError(
@@ -95,8 +95,9 @@ def interactions_of(estimator: BaseEstimator, X: Any, *, fitting: bool, dtype: t
 def codes_of(Z: Any, n_units: int) -> Any:
     """Return codes, (n, n_units), as an array or a CSR matrix of finite numbers."""
     Z = Z.values if isinstance(Z, Codes) else Z
+    Z = as_matrix(Z, "Z")
     try:
-        Z = Z.tocsr() if sp.issparse(Z) else np.asarray(as_matrix(Z, "Z"))
+        Z = Z.tocsr() if sp.issparse(Z) else np.asarray(Z)
     except ValueError as error:  # rows of different lengths
         raise InvalidInputError(f"The codes are no matrix ({error}); give (n, n_components) numbers.") from error
     if Z.dtype.kind not in "fiub":
@@ -111,9 +112,8 @@ def codes_of(Z: Any, n_units: int) -> Any:
     return Z
 
 
-def _checked(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str) -> Any:
+def _checked(estimator: BaseEstimator, matrix: Any, *, fitting: bool, name: str) -> Any:
     """Return an array or a CSR matrix of finite numbers with the columns the estimator knows."""
-    matrix = as_matrix(X, name)
     try:
         return validate_data(
             estimator, matrix, reset=fitting, accept_sparse="csr", dtype=_DTYPES, accept_large_sparse=True
@@ -131,13 +131,18 @@ def _checked(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str) -> A
 
 def _stored(estimator: BaseEstimator, rows: StoredRows, fitting: bool, name: str) -> Dataset:
     """Return rows that stay on disk, with scikit-learn's count of columns."""
-    if not all(rows.shape):
-        raise InvalidInputError(f"{name} has shape {rows.shape}; give at least one row and one column.")
+    check_filled(rows, name)
     try:
         _check_n_features(estimator, rows, reset=fitting)
     except ValueError as error:
         raise InvalidInputError(_one_sentence(error, name)) from error
     return as_dataset(rows, name)
+
+
+def check_filled(rows: StoredRows, name: str = "X") -> None:
+    """Refuse rows on disk of which there are none, or none of whose columns."""
+    if not all(rows.shape):
+        raise InvalidInputError(f"{name} has shape {rows.shape}; give at least one row and one column.")
 
 
 def _is_transposed(matrix: Any, n_columns: int | None) -> bool:

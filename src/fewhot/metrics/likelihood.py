@@ -13,6 +13,7 @@ from fewhot.core.errors import InvalidInputError
 from fewhot.core.records import Noise
 from fewhot.metrics.code_kinds import EXACT, encoded
 from fewhot.metrics.estimates import Estimate, estimate
+from fewhot.metrics.matrices import as_numbers
 
 RELAXATION_DRAWS = 8
 
@@ -136,7 +137,7 @@ def perplexities(bounds: Any, lengths: Any) -> Perplexity:
     >>> round(found.document, 6), round(found.corpus, 4), found.empty
     (100.0, 46.4159, 1)
     """
-    nats, words = np.asarray(bounds, dtype=np.float64), np.asarray(lengths, dtype=np.float64)
+    nats, words = as_numbers(bounds, "bounds"), as_numbers(lengths, "lengths")
     if nats.ndim != 1 or nats.shape != words.shape:
         raise InvalidInputError(
             f"bounds and lengths have shapes {nats.shape} and {words.shape}; give one of each a document."

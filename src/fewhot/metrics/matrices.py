@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from fewhot.core.errors import InvalidInputError
+from fewhot.core.sparse import check_entries
 from fewhot.metrics.libraries import library
 
 
 def as_matrix(values: Any, name: str) -> Any:
     """Return a float64 array or CSR matrix of shape (n, K); sparse input stays sparse."""
+    if hasattr(values, "format") and is_sparse(values):
+        check_entries(values, name)
     matrix: Any = values.tocsr() if hasattr(values, "tocsr") else np.asarray(values)
     if matrix.ndim != 2 or not matrix.shape[0] or matrix.dtype.kind not in "fiub":
         raise InvalidInputError(
@@ -23,6 +26,14 @@ def as_matrix(values: Any, name: str) -> Any:
     if not np.isfinite(stored(matrix)).all():
         raise InvalidInputError(f"{name} contains NaN or infinity; give finite numbers.")
     return matrix
+
+
+def as_numbers(values: Any, name: str) -> np.ndarray:
+    """Return a sequence of numbers, one a row, as float64; its shape is for the caller to check."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"{name} is of type {type(values).__name__}; give one number a row.") from error
 
 
 def as_counts(X: Any, name: str = "X", n_columns: int | None = None) -> Any:

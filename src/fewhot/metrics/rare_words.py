@@ -9,7 +9,7 @@ import numpy as np
 from fewhot.core.checks import real_number
 from fewhot.core.errors import InvalidInputError
 from fewhot.metrics.libraries import library
-from fewhot.metrics.matrices import as_counts, as_matrix, dense, is_sparse, same_shape
+from fewhot.metrics.matrices import as_counts, as_matrix, as_numbers, dense, is_sparse, same_shape
 
 RARE_SHARE = 0.05
 
@@ -94,7 +94,7 @@ def rare_word_correlation(divergence: Any, rare: Any) -> float:
 
 def paired(divergence: Any, rare: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return divergences and numbers of rare words as float arrays, (n,) each; refuse what is not of the same rows."""
-    moved, number = np.asarray(divergence, dtype=np.float64), np.asarray(rare, dtype=np.float64)
+    moved, number = as_numbers(divergence, "divergence"), as_numbers(rare, "rare")
     if moved.ndim != 1 or moved.shape != number.shape or len(moved) < 2:
         raise InvalidInputError(
             f"divergence and rare have shapes {moved.shape} and {number.shape}; give one number of each a row, of at "
@@ -107,7 +107,11 @@ def paired(divergence: Any, rare: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def _moments(codes: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return means and variances of Gaussian codes, (n, K) each."""
-    pair: tuple[Any, Any] = (codes.values, codes.variance) if hasattr(codes, "variance") else codes
+    pair: Any = (codes.values, codes.variance) if hasattr(codes, "variance") else codes
+    if is_sparse(pair) or not hasattr(pair, "__len__") or len(pair) != 2:
+        raise InvalidInputError(
+            f"{name} is of type {type(codes).__name__}; give what codes(X) returns, or a pair of means and variances."
+        )
     if any(is_sparse(part) for part in pair):
         raise InvalidInputError(
             f"{name} is a sparse code, whose units are not Gaussian; give the code of a dense model."

@@ -141,7 +141,14 @@ def inverted_rbo(topics: Any, weight: float = 0.9) -> float:
 
 def _lists(topics: Any) -> list[list[Any]]:
     """Return the words or columns of each topic; refuse topics that are empty or name a word twice."""
-    lists = [list(words) for words in (topics.columns_up.tolist() if isinstance(topics, TopWords) else topics)]
+    given: Any = topics.columns_up.tolist() if isinstance(topics, TopWords) else topics
+    parts: list[Any] = list(given) if hasattr(given, "__iter__") else [given]
+    if any(isinstance(words, str) or not hasattr(words, "__iter__") for words in parts):
+        raise InvalidInputError(
+            f"topics is of type {type(topics).__name__} and no list of lists; give what top_words returns, or a list "
+            f"of words or columns a topic."
+        )
+    lists = [list(words) for words in parts]
     for words in lists:
         if not words or len(set(words)) < len(words):
             raise InvalidInputError(f"The topic {words} is empty or names a word twice; give each a list of words.")

@@ -113,12 +113,14 @@ def largest_units(code: np.ndarray, n_units: int | None = None) -> list[int]:
     return order[code[order] != 0][:most].tolist()
 
 
-def named_units(units: Sequence[int], n_units: int) -> list[int]:
+def named_units(units: Any, n_units: int) -> list[int]:
     """Return unit numbers, if the model has them all."""
-    for unit in units:
-        if not 0 <= whole_number("each of units", unit, least=0) < n_units:
-            raise InvalidParameterError(f"Unit {unit} was asked for; the model has units 0 to {n_units - 1}.")
-    return [int(unit) for unit in units]
+    if not hasattr(units, "__iter__"):
+        raise InvalidParameterError(f"units is {units!r}; give a sequence of unit numbers, such as [0, 1].")
+    chosen = [whole_number("each of units", unit, least=0) for unit in units]
+    if any(unit >= n_units for unit in chosen):
+        raise InvalidParameterError(f"Unit {max(chosen)} was asked for; the model has units 0 to {n_units - 1}.")
+    return chosen
 
 
 def prior_values(estimator: Any, code: np.ndarray, units: Sequence[int], stds: float, n_values: int) -> np.ndarray:

@@ -124,9 +124,9 @@ def top_words(
     if whole_number("n", n) > n_words:
         raise InvalidParameterError(f"n is {n} and the vocabulary has {n_words} words; ask for at most as many.")
     n_units = estimator.n_components
-    if units is not None and not len(units):
-        raise InvalidParameterError("units is empty; name at least one unit, or give None.")
     chosen = np.array(range(n_units) if units is None else named_units(units, n_units), dtype=np.int64)
+    if not len(chosen):
+        raise InvalidParameterError("units is empty; name at least one unit, or give None.")
     if topics is None:
         parts = [(_best(up, n), _best(down, n)) for up, down in _gains(estimator.module_, chosen)]
         up, down = ([np.concatenate(both) for both in zip(*side, strict=True)] for side in zip(*parts, strict=True))

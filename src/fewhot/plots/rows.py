@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
+from fewhot.core.sparse import check_entries
 from fewhot.data import as_matrix
 from fewhot.metrics.examples import check_columns
 from fewhot.plots.canvas import label
@@ -44,6 +45,8 @@ def dense(X: Any, rows: Any = slice(None)) -> np.ndarray:
 def values_of(codes: Any) -> Any:
     """Return the (n, K) values of codes, given as `Codes`, a sparse matrix or an array."""
     codes = getattr(codes, "values", codes)
+    if sp.issparse(codes):
+        check_entries(codes, "codes")
     codes = sp.csr_array(codes) if sp.issparse(codes) else np.asarray(codes)
     if codes.ndim != 2 or not codes.shape[0] or not codes.shape[1]:
         raise InvalidInputError(

@@ -153,7 +153,7 @@ class RunFolder:
         if self.checkpoint_steps is not None:
             whole_number("checkpoint_steps", self.checkpoint_steps)
         if self.checkpoint_seconds is not None:
-            real_number("checkpoint_seconds", self.checkpoint_seconds, low=0)
+            real_number("checkpoint_seconds", self.checkpoint_seconds, low=0, infinite=True)
 
     def _refuse_saved(self, root: Path) -> None:
         if (root / CONFIG).exists() and not (root / "checkpoints" / _RUN).exists():

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fewhot.core.errors import DataError
+from fewhot.core.sparse import check_entries
 from fewhot.data.loaded import chunks
 
 MISSING = frozenset(["", "na", "n/a", "nan", "null", "none", "?"])
@@ -51,6 +52,7 @@ def as_float32(matrix: Any, path: str | Path, names: Sequence[str] | None = None
         refuse_dtype(matrix.dtype, path)
     with np.errstate(over="ignore"):  # what float32 cannot hold is refused below, in a sentence
         if sp.issparse(matrix):
+            check_entries(matrix, str(path), DataError)
             X = sp.csr_array(matrix, dtype=np.float32)
             X.sum_duplicates()
         else:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from fewhot.core.errors import DataError, InvalidInputError
 from fewhot.core.files import replacing_file
+from fewhot.core.sparse import check_entries
 from fewhot.data.files.parquet import write_parquet
 from fewhot.data.loaded import chunks
 
@@ -46,6 +47,8 @@ def write_matrix(path: str | Path, matrix: Any, *, names: Sequence[str] | None =
         raise DataError(f"{path} cannot be written: its name must end in one of {accepted}.")
     if path.is_dir():
         raise DataError(f"{path} is a folder; name a file.")
+    if sp.issparse(matrix):
+        check_entries(matrix, "The matrix")
     matrix = sp.csr_array(matrix) if sp.issparse(matrix) else np.asarray(matrix)
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         raise InvalidInputError(f"The matrix has shape {matrix.shape} and type {matrix.dtype}; give rows of numbers.")
