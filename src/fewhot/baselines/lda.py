@@ -72,7 +72,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_words,)
-        The words, when X was a frame.
+        The words, when X was a frame or an AnnData.
 
     References
     ----------
