@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fewhot.estimators.recommending import RecommenderMixin
+from fewhot.estimators.undoing import undone_on_failure
 from fewhot.estimators.validation import Histories, interactions_of
 
 
@@ -31,7 +32,8 @@ class Recommender(RecommenderMixin, BaseEstimator):
             Ignored.
         """
         self._check_parameters()
-        self._fit(interactions_of(self, X, fitting=True, dtype=self._dtype()))
+        with undone_on_failure(self):
+            self._fit(interactions_of(self, X, fitting=True, dtype=self._dtype()))
         return self
 
     def save(self, path: str | Path) -> None:

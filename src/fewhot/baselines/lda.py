@@ -18,6 +18,7 @@ from fewhot.core.errors import InvalidInputError
 from fewhot.core.seeding import derive_seed, resolve_seed
 from fewhot.core.warning import warn_caller
 from fewhot.data import as_matrix
+from fewhot.estimators.undoing import undone_on_failure
 from fewhot.estimators.validation import dataset_of
 from fewhot.metrics import TopWords, perplexity, top_words
 from fewhot.metrics.matrices import as_counts
@@ -127,7 +128,11 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Ignored.
         """
         model = self._model()
-        counts = self._counts(X, fitting=True)
+        with undone_on_failure(self):
+            self._learn(model, self._counts(X, fitting=True))
+        return self
+
+    def _learn(self, model: LatentDirichletAllocation, counts: Any) -> None:
         counts = counts[np.flatnonzero(np.diff(counts.indptr))]
         if not counts.shape[0]:
             raise InvalidInputError("X has no words in any document; give counts, some of them above 0.")
@@ -140,7 +145,6 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.doc_topic_prior_ = float(model.doc_topic_prior_)
         self.seed_ = seed
         self._n_features_out = len(self.topics_)
-        return self
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the mean share of each topic in each document, (n, n_components); without words, all the same."""

@@ -24,6 +24,7 @@ from fewhot.core.seeding import PrivateDraws, derive_seed, resolve_seed, stream
 from fewhot.data import Dataset
 from fewhot.estimators.fingerprint import fingerprint
 from fewhot.estimators.recipes import Recipe
+from fewhot.estimators.undoing import undone_on_failure
 from fewhot.estimators.validation import codes_of, dataset_of
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models.latent_model import LatentModel
@@ -110,20 +111,25 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             Held-out rows for early stopping and reported bounds; None holds out ``validation_fraction`` of X when
             ``n_iter_no_change`` is set.
         """
-        self._check_parameters()
-        goes_on = bool(self.warm_start) and self._may_go_on()
-        data = dataset_of(self, X, fitting=not goes_on)
-        held_out = None if X_val is None else dataset_of(self, X_val, fitting=False, name="X_val")
-        return self._train(data, held_out, goes_on=goes_on)
+        return self._fit_rows(X, X_val, further=self.warm_start)
 
     @torch.inference_mode(mode=False)
     @torch.enable_grad()
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Go through X once more, beginning a model at the first call; schedules run over ``max_steps`` in all."""
+        return self._fit_rows(X, None, further=True, one_pass=True)
+
+    def _fit_rows(self, X: Any, X_val: Any, *, further: bool, one_pass: bool = False) -> Self:
+        """Fit a new model, or ``further`` the one there is; a fit that fails leaves everything as it was."""
         self._check_parameters()
-        goes_on = self._may_go_on()
-        data = dataset_of(self, X, fitting=not goes_on)
-        return self._train(data, None, goes_on=goes_on, one_pass=True)
+        goes_on = bool(further) and self._may_go_on()
+        with undone_on_failure(self, self.module_ if goes_on else None):
+            data = dataset_of(self, X, fitting=not goes_on)
+            held_out = None if X_val is None else dataset_of(self, X_val, fitting=False, name="X_val")
+            run = self._train(data, held_out, goes_on=goes_on, one_pass=one_pass)
+        if run is not None:
+            self.save(run.path)
+        return self
 
     def _may_go_on(self) -> bool:
         """Say whether there is a fitted model; refuse to train it further under arguments it was not built with."""
@@ -141,7 +147,8 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _structure(self) -> dict[str, str]:
         return {name: repr(v) for name, v in self.get_params(deep=False).items() if name not in _TRAINING_ARGUMENTS}
 
-    def _train(self, data: Dataset, held_out: Dataset | None, *, goes_on: bool, one_pass: bool = False) -> Self:
+    def _train(self, data: Dataset, held_out: Dataset | None, *, goes_on: bool, one_pass: bool) -> RunFolder | None:
+        """Train, keep what was learned, and return where the run is to be saved."""
         device = resolve_device(self.device)
         run, callbacks = self._callbacks()
         seed = self.seed_ if goes_on else self._seed_for(run)
@@ -191,9 +198,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if not one_pass:
             told = data if held_out is None or held_out.n_rows < _ENOUGH_HELD_OUT else held_out
             self._finish(told.to(device))
-        if run is not None:
-            self.save(run.path)
-        return self
+        return run
 
     def _finish(self, rows: Dataset) -> None:
         """Do what is left to do after training, looking at held-out rows, or at all rows when they are too few."""
