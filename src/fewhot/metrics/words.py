@@ -143,6 +143,11 @@ def top_words(
     )
 
 
+def unnamed(n_words: int) -> list[str]:
+    """Return what words are called whose names are not known."""
+    return [f"column {column}" for column in range(n_words)]
+
+
 def _pairs(words: list[str], scores: list[float]) -> list[dict[str, Any]]:
     return [{"word": word, "score": score} for word, score in zip(words, scores, strict=True)]
 
@@ -155,8 +160,8 @@ def _n_words(estimator: Any) -> int:
 
 
 def _vocabulary(estimator: Any, vocabulary: Sequence[str] | None, n_words: int) -> tuple[str, ...]:
-    columns = [f"column {column}" for column in range(n_words)]
-    given: Sequence[str] = getattr(estimator, "feature_names_in_", columns) if vocabulary is None else vocabulary
+    named: Sequence[str] = getattr(estimator, "feature_names_in_", unnamed(n_words))
+    given = named if vocabulary is None else vocabulary
     words = tuple(str(word) for word in given)
     if len(words) != n_words:
         raise InvalidParameterError(
