@@ -17,7 +17,7 @@ from fewhot.codes import Codes, encode, encode_values, score
 from fewhot.codes.encoding import BATCH, Encoding
 from fewhot.core.checks import one_of, real_number, truth, whole_number
 from fewhot.core.devices import PRECISIONS, matrix_precision, resolve_device, resolve_precision
-from fewhot.core.errors import InvalidParameterError
+from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import LIKELIHOODS
 from fewhot.core.seeding import PrivateDraws, derive_seed, resolve_seed, stream
@@ -27,6 +27,7 @@ from fewhot.estimators.recipes import Recipe
 from fewhot.estimators.undoing import undone_on_failure
 from fewhot.estimators.validation import codes_of, dataset_of
 from fewhot.likelihoods.base import Likelihood
+from fewhot.likelihoods.supports import said_of_new_rows
 from fewhot.models.latent_model import LatentModel
 from fewhot.nn.conv import CHANNELS
 from fewhot.training import Callback, RunFolder, Settings, Trainer
@@ -204,10 +205,13 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Do what is left to do after training, looking at held-out rows, or at all rows when they are too few."""
 
     def _new_module(self, train: Dataset, seed: int, n_steps: int) -> LatentModel:
-        with torch.device("cpu"), PrivateDraws(seed, "initialisation"):
-            module = self._build(train.spec, n_steps)
+        module = self._built(train.spec, seed, n_steps)
         module.fit_features(train.moments(module.observation))
         return module
+
+    def _built(self, spec: DataSpec, seed: int, n_steps: int) -> LatentModel:
+        with torch.device("cpu"), PrivateDraws(seed, "initialisation"):
+            return self._build(spec, n_steps)
 
     def _build(self, spec: DataSpec, n_steps: int) -> LatentModel:
         """Return a fresh model for such data; ``n_steps`` is the length of its schedules."""
@@ -344,8 +348,22 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _supported(self, data: Dataset) -> Dataset:
         """Return rows on the model's device; what the likelihood cannot score is refused."""
-        self._check_support(self.module_, data.spec)
+        try:
+            self._check_support(self.module_, data.spec)
+        except InvalidInputError as error:
+            raise InvalidInputError(said_of_new_rows(str(error))) from error
         return data.to(self._device)
+
+    def _check_rows_to_come(self, X: Any, train: Any, name: str) -> None:
+        """Refuse rows, called ``name``, that the model could not score once fitted on ``train``; learn nothing."""
+        self._check_parameters()
+        twin = copy.copy(self)
+        spec = dataset_of(twin, train, fitting=True).spec
+        later = dataset_of(twin, X, fitting=False, name=name)
+        try:
+            twin._check_support(twin._built(spec, 0, twin._n_steps(1)), later.spec)
+        except InvalidInputError as error:
+            raise InvalidInputError(str(error).replace("The data", f"The data of {name}", 1)) from error
 
     def _encoded(self, data: Dataset) -> Any:
         return encode_values(self.module_, data, self._encoding(), sparse=self._sparse_output)
