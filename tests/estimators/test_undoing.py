@@ -86,6 +86,15 @@ def test_further_training_that_diverges_keeps_the_model_of_before(verb: str) -> 
     assert same_weights(model, untouched)
 
 
+def test_a_single_step_that_goes_astray_is_noticed() -> None:
+    X = counts()
+    model = fh.NFA(2, **SHORT).fit(X)
+    before = model.score(X)
+    with pytest.raises(DivergedError, match="at step 21 because the bound was not finite; lower learning_rate"):
+        model.set_params(learning_rate=1e9).partial_fit(X)
+    assert model.score(X) == before
+
+
 def test_an_interrupt_is_a_failure_too(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(self: Any, rows: Any) -> None:
         raise KeyboardInterrupt
