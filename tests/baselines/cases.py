@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import fewhot.baselines  # noqa: F401  (fills the registry)
+from fewhot.baselines.base import Recommender
 from fewhot.core.registry import BASELINES
 
 SMALL: dict[str, dict[str, Any]] = {
@@ -19,7 +20,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 """Arguments with which a tiny fit is quick."""
 
-EVERY = list(BASELINES)
+EVERY = [name for name, kind in BASELINES.items() if issubclass(kind, Recommender)]
 PERSONAL = [name for name in EVERY if name != "Popularity"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import fewhot as fh
-from fewhot.baselines import EASE, Popularity
+from fewhot.baselines import EASE, LDA, Popularity
 from fewhot.cli.runs import load_run
 from fewhot.core.errors import NotSavableError, RunFolderError
 from tests.baselines.cases import EVERY, histories, recommender
@@ -32,6 +33,20 @@ def test_what_is_loaded_is_what_was_saved(name: str, tmp_path: Path) -> None:
     assert np.array_equal(again.score_items(X), model.score_items(X))
     again.save(tmp_path / "run")  # over itself
     assert np.array_equal(fh.load(tmp_path / "run").recommend(X)[0], model.recommend(X)[0])
+
+
+def test_topics_are_saved(tmp_path: Path) -> None:
+    X = pd.DataFrame(histories(n_items=3).toarray(), columns=["a", "b", "c"])
+    model = LDA(2, max_iter=3, random_state=0).fit(X)
+    model.save(tmp_path / "run")
+    again = fh.load(tmp_path / "run")
+    assert isinstance(again, LDA)
+    assert again.get_params() == model.get_params()
+    assert vars(again).keys() == vars(model).keys()
+    assert np.array_equal(again.transform(X), model.transform(X))
+    assert again.perplexity(X) == model.perplexity(X)
+    assert again.top_words(2).up == model.top_words(2).up
+    assert list(again.get_feature_names_out()) == ["lda0", "lda1"]
 
 
 def test_names_of_items_are_kept(tmp_path: Path) -> None:
@@ -94,7 +109,8 @@ def test_a_damaged_configuration_is_refused(damage: str, tmp_path: Path) -> None
     assert_one_sentence(caught.value)
 
 
-def test_the_commands_say_that_a_recommender_has_no_codes(tmp_path: Path) -> None:
-    recommender("EASE").fit(histories()).save(tmp_path)
-    with pytest.raises(RunFolderError, match="holds EASE, a recommender without codes"):
+@pytest.mark.parametrize("model", [EASE(2.0), LDA(2, max_iter=2)], ids=["EASE", "LDA"])
+def test_the_commands_say_that_a_baseline_has_no_codes(model: Any, tmp_path: Path) -> None:
+    model.fit(histories()).save(tmp_path)
+    with pytest.raises(RunFolderError, match=f"holds {type(model).__name__}, a baseline without codes"):
         load_run(tmp_path, "cpu")

@@ -122,6 +122,7 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
         (["digits", "--density", "2", "--out", "x"], "density is 2.0"),
         (["digits", "--density", "0.1", "--l0", "3", "--out", "x"], "give at most one of alpha, density and l0"),
         (["digits", "--max-steps", "many", "--out", "x"], "--max-steps"),
+        (["digits", "--model", "nfa", "--l0", "3", "--out", "x"], "give --set latent=spike-slab."),
         (["digits", "--set", "max_activ=3", "--out", "x"], "Did you mean 'max_active'?"),
         (["digits", "--set", "refine_steps=some", "--out", "x"], "refine_steps is 'some'; it takes a whole number."),
         (["digits", "--set", "callbacks=1", "--out", "x"], "callbacks cannot be set here"),
@@ -211,6 +212,28 @@ def test_a_table_too_small_to_be_split_is_refused_before_the_fit(tmp_path: Path)
     said = refused("fit", tmp_path / "two.csv", "--split", "train", *SMALL, "--out", tmp_path / "run")
     assert "too small to be split" in said
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("value", "said"), [(-1.0, "negative values (minimum -1)"), (0.5, "fractional values")])
+def test_rows_to_judge_by_are_checked_before_the_fit(value: float, said: str, tmp_path: Path) -> None:
+    np.save(tmp_path / "counts.npy", np.eye(30, 4, dtype=np.float32))
+    np.save(tmp_path / "other.npy", value * np.eye(8, 4, dtype=np.float32))
+    small = ["--model", "nfa", "--max-steps", "5", "--out", tmp_path / "run"]
+    line = refused("fit", tmp_path / "counts.npy", "--test", tmp_path / "other.npy", *small)
+    assert f"The data of {tmp_path / 'other.npy'} hold {said}" in line
+    assert not (tmp_path / "run").exists()
+
+
+def test_rows_without_a_count_have_no_perplexity_and_a_report_all_the_same(tmp_path: Path) -> None:
+    np.save(tmp_path / "empty.npy", np.zeros((30, 4), dtype=np.float32))
+    small = ["--model", "nfa", "--n-components", "2", "--hidden", "4", "--max-steps", "5", "--device", "cpu", "--quiet"]
+    found = parsed(done("fit", tmp_path / "empty.npy", *small, "--out", tmp_path / "run", "--json"))
+    names = [number["name"] for number in found["numbers"]]
+    assert "bound" in names
+    assert "perplexity" not in names
+    assert (tmp_path / "run" / "report.html").is_file()
+    done("evaluate", tmp_path / "run", tmp_path / "empty.npy")
+    done("report", tmp_path / "run")
 
 
 @pytest.mark.parametrize("patience", [1, 10_000])

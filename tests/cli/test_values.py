@@ -23,6 +23,10 @@ from fewhot.core.errors import InvalidParameterError
         ([400, 200], Sequence[int] | None, (400, 200)),
         ("400, 200", Sequence[int] | None, (400, 200)),
         (400, Sequence[int] | None, (400,)),
+        ([2, None], tuple[int, int | None] | None, (2, None)),
+        ([2, 5], tuple[int, int | None] | None, (2, 5)),
+        ("2, null", tuple[int, int | None] | None, (2, None)),
+        ([1, 2, 3], tuple[int, ...], (1, 2, 3)),
         ({"any": 1}, Any, {"any": 1}),
     ],
 )
@@ -44,6 +48,8 @@ def test_a_value_that_fits_is_taken(value: Any, hint: Any, taken: Any) -> None:
         (3, str, "text"),
         (["a"], Sequence[int] | None, "a list of whole numbers or null"),
         ([], Sequence[int], "a list of whole numbers"),
+        ([2], tuple[int, int | None], "a list of 2 (a whole number, a whole number or null)"),
+        ([None, 2], tuple[int, int | None] | None, "a list of 2 (a whole number, a whole number or null) or null"),
         ({}, str | int, "a whole number or text"),
     ],
 )

@@ -381,3 +381,16 @@ def test_large_numbers_that_float32_blurs_are_refused(dtype: type) -> None:
 def test_large_numbers_that_differ_enough_or_not_at_all_are_fitted() -> None:
     rows = np.random.default_rng(0).normal(size=(50, 3)) * [1.0, 1e7, 0.0] + np.array([0.0, 1e7, 1e7])
     assert np.isfinite(VAE(n_components=2, max_steps=2, random_state=0).fit(rows).score(rows))
+
+
+@pytest.mark.parametrize(("likelihood", "value"), [("bernoulli", 1.5), ("poisson", 0.5), ("multinomial", -1.0)])
+def test_new_rows_outside_the_support_are_answered_with_what_a_fitted_model_leaves_open(
+    likelihood: str, value: float
+) -> None:
+    X = np.eye(20, 7, dtype=np.float32)
+    estimator = small(VAE, likelihood=likelihood).fit(X)
+    with pytest.raises(InvalidInputError, match=r"or fit again with likelihood='gaussian'\.$") as caught:
+        estimator.transform(value * X)
+    assert_one_sentence(caught.value)
+    with pytest.raises(InvalidInputError, match=r"or take likelihood='gaussian'\.$"):
+        estimator.fit(value * X)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import torch
@@ -28,6 +29,14 @@ def test_rare_words_are_counted_as_a_loop_counts_them(X: np.ndarray, share: floa
 def test_training_documents_say_which_words_are_rare() -> None:
     training = np.array([[1, 0], [1, 0], [1, 1], [1, 0]])
     assert rare_words([[1, 1], [0, 5], [3, 0]], 0.5, training=training).tolist() == [1, 1, 0]
+
+
+def test_columns_of_two_frames_are_told_by_their_names() -> None:
+    X = pd.DataFrame([[1, 1], [0, 5], [3, 0]], columns=["common", "rare"])
+    training = pd.DataFrame([[0, 1], [0, 1], [1, 1], [0, 1]], columns=["rare", "common"])
+    assert rare_words(X, 0.5, training=training).tolist() == [1, 1, 0]
+    with pytest.raises(FewhotError, match="training has the column 'new', which is not in X"):
+        rare_words(X, 0.5, training=training.rename(columns={"rare": "new"}))
 
 
 def test_a_stored_zero_is_no_word() -> None:

@@ -7,6 +7,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -16,6 +18,7 @@ from hypothesis.extra.numpy import arrays
 from fewhot.baselines import LDA
 from fewhot.core.errors import FewhotError
 from fewhot.metrics import TopWords, inverted_rbo, topic_coherence, topic_diversity
+from tests.estimators.cases import assert_one_sentence
 
 TEXTS = [
     *("human interface computer", "survey user computer system response time", "eps user interface system"),
@@ -82,17 +85,43 @@ def test_words_that_are_nowhere_are_left_out() -> None:
     assert found.skipped == 1
 
 
-def test_a_record_of_words_is_read_by_its_columns() -> None:
+def recorded(vocabulary: list[str] = VOCABULARY) -> TopWords:
     columns = np.array([[VOCABULARY.index(word) for word in words] for words in TOPICS])
     none = columns[:, :0]
-    record = TopWords(
+    return TopWords(
         units=np.arange(3),
         columns_up=columns,
         scores_up=columns,
         columns_down=none,
         scores_down=none,
-        vocabulary=tuple(VOCABULARY),
+        vocabulary=tuple(vocabulary),
     )
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_columns_of_a_frame_are_told_by_their_names(frame: Any) -> None:
+    turned = frame({word: X[:, VOCABULARY.index(word)] for word in reversed(VOCABULARY)})
+    expected = pytest.approx(GENSIM["npmi"])
+    assert topic_coherence(recorded(), turned).values == expected
+    assert topic_coherence(TOPICS, turned, vocabulary=VOCABULARY).values == expected
+    assert topic_coherence(TOPICS, turned).values == expected
+
+
+def test_topics_without_names_are_read_by_the_place_of_the_columns() -> None:
+    frame = pd.DataFrame(X, columns=VOCABULARY)
+    unnamed = [f"column {column}" for column in range(len(VOCABULARY))]
+    assert topic_coherence(recorded(unnamed), frame).values == pytest.approx(GENSIM["npmi"])
+
+
+def test_a_frame_with_other_names_is_refused() -> None:
+    frame = pd.DataFrame(X, columns=["other", *VOCABULARY[1:]])
+    with pytest.raises(FewhotError, match=r"'other', which is not in the vocabulary; .*X\.to_numpy\(\)") as caught:
+        topic_coherence(recorded(), frame)
+    assert_one_sentence(caught.value)
+
+
+def test_a_record_of_words_is_read_by_its_columns() -> None:
+    record = recorded()
     assert topic_coherence(record, X).values == pytest.approx(GENSIM["npmi"])
     assert topic_diversity(record) == 1.0
     with pytest.raises(FewhotError, match="X has 11 columns and the vocabulary 12 words"):

@@ -12,9 +12,10 @@ import pytest
 import torch
 
 import fewhot as fh
+from fewhot.baselines import EASE, LDA
 from fewhot.core.errors import InvalidParameterError
 from fewhot.likelihoods.multinomial import MultinomialRows
-from fewhot.metrics import top_words
+from fewhot.metrics import jacobian_spectrum, top_words
 from fewhot.priors import StandardPrior
 
 WORDS = ["orbit", "moon", "goal", "ice", "gun", "law", "disk"]
@@ -130,3 +131,28 @@ def test_bad_requests_get_one_sentence(counter: fh.VAE, arguments: dict[str, Any
 def test_models_of_other_data_have_no_words(vae: fh.VAE) -> None:
     with pytest.raises(InvalidParameterError, match="likelihood='multinomial'"):
         top_words(vae)
+
+
+COUNTS = np.random.default_rng(0).poisson(2.0, size=(60, 7))
+SENTENCES = {
+    "NFA": (lambda: fh.NFA(), "This NFA is not fitted; call fit first."),
+    "LDA": (lambda: LDA(), "This LDA is not fitted; call fit first."),
+    "EASE": (lambda: EASE().fit(COUNTS), "EASE has no decoder from codes to words; give a fitted NFA"),
+    "text": (lambda: "model", "str has no decoder from codes to words"),
+}
+
+
+@pytest.mark.parametrize("function", [top_words, jacobian_spectrum])
+@pytest.mark.parametrize("name", SENTENCES)
+def test_models_without_words_get_a_sentence(name: str, function: Any) -> None:
+    make, sentence = SENTENCES[name]
+    with pytest.raises(InvalidParameterError) as caught:
+        function(make())
+    assert str(caught.value).startswith(sentence)
+
+
+@pytest.mark.parametrize("n_components", [2, 9])
+def test_the_units_are_those_of_the_fit(n_components: int) -> None:
+    vae = fh.VAE(3, likelihood="multinomial", hidden_layer_sizes=(8,), max_steps=5, random_state=0).fit(COUNTS)
+    for model in (vae, LDA(3, max_iter=2, random_state=0).fit(COUNTS)):
+        assert top_words(model.set_params(n_components=n_components), 2).units.tolist() == [0, 1, 2]

@@ -1,4 +1,4 @@
-"""What all recommenders here share."""
+"""What all baselines, and all recommenders among them, share."""
 
 from __future__ import annotations
 
@@ -10,10 +10,25 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fewhot.estimators.recommending import RecommenderMixin
+from fewhot.estimators.undoing import undone_on_failure
 from fewhot.estimators.validation import Histories, interactions_of
 
 
-class Recommender(RecommenderMixin, BaseEstimator):
+class Baseline(BaseEstimator):
+    """A model that is saved by what it has learned: the attributes whose names end in an underscore."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a folder that `fewhot.load` reads: safetensors and JSON, never pickle."""
+        from fewhot.baselines.storage import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    def _check_parameters(self) -> None:
+        """Refuse arguments that no fit can use."""
+
+
+class Recommender(RecommenderMixin, Baseline):
     """A recommender fitted on histories, (users, items). Subclasses define `_fit` and `_score_rows`."""
 
     n_features_in_: int
@@ -31,21 +46,12 @@ class Recommender(RecommenderMixin, BaseEstimator):
             Ignored.
         """
         self._check_parameters()
-        self._fit(interactions_of(self, X, fitting=True, dtype=self._dtype()))
+        with undone_on_failure(self):
+            self._fit(interactions_of(self, X, fitting=True, dtype=self._dtype()))
         return self
-
-    def save(self, path: str | Path) -> None:
-        """Write the fitted recommender to a folder that `fewhot.load` reads: safetensors and JSON, never pickle."""
-        from fewhot.baselines.storage import save
-
-        check_is_fitted(self)
-        save(self, path)
 
     def _fit(self, rows: Histories) -> None:
         raise TypeError(f"{type(self).__name__} does not say how it is fitted; define _fit(rows).")
-
-    def _check_parameters(self) -> None:
-        """Refuse arguments that no fit can use."""
 
     def _dtype(self) -> type:
         """Return the type of numbers that a fit works in."""

@@ -8,16 +8,19 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import digamma, gammaln
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from fewhot.baselines.base import Baseline
 from fewhot.core.checks import one_of, real_number, whole_number
 from fewhot.core.errors import InvalidInputError
+from fewhot.core.registry import BASELINES
 from fewhot.core.seeding import derive_seed, resolve_seed
 from fewhot.core.warning import warn_caller
 from fewhot.data import as_matrix
+from fewhot.estimators.undoing import undone_on_failure
 from fewhot.estimators.validation import dataset_of
 from fewhot.metrics import TopWords, perplexity, top_words
 from fewhot.metrics.matrices import as_counts
@@ -28,7 +31,8 @@ _TOLERANCE = 1e-4
 """Inference stops when no topic of a document gains or loses more words than this in a step."""
 
 
-class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@BASELINES.register("LDA")
+class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline):
     r"""Latent Dirichlet allocation: every document mixes topics, every topic is a distribution over words.
 
     .. math:: \theta \sim \mathrm{Dirichlet}(\alpha), \qquad t_i \sim \theta, \qquad w_i \sim \beta_{t_i}
@@ -72,7 +76,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (n_words,)
-        The words, when X was a frame.
+        The words, when X was a frame or an AnnData.
 
     References
     ----------
@@ -126,8 +130,12 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         y
             Ignored.
         """
-        model = self._model()
-        counts = self._counts(X, fitting=True)
+        self._check_parameters()
+        with undone_on_failure(self):
+            self._fit(self._counts(X, fitting=True))
+        return self
+
+    def _fit(self, counts: Any) -> None:
         counts = counts[np.flatnonzero(np.diff(counts.indptr))]
         if not counts.shape[0]:
             raise InvalidInputError("X has no words in any document; give counts, some of them above 0.")
@@ -135,12 +143,10 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if self.learning_method == "online":  # documents often come sorted, and steps on one kind at a time mislead
             order = np.random.default_rng(derive_seed(seed, "order")).permutation(counts.shape[0])
             counts = counts[order]
-        model.set_params(random_state=derive_seed(seed, "topics") % 2**32).fit(counts)
+        model = self._model(derive_seed(seed, "topics") % 2**32).fit(counts)
         self.topics_ = model.components_ / model.components_.sum(axis=1, keepdims=True)
         self.doc_topic_prior_ = float(model.doc_topic_prior_)
         self.seed_ = seed
-        self._n_features_out = len(self.topics_)
-        return self
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the mean share of each topic in each document, (n, n_components); without words, all the same."""
@@ -182,19 +188,32 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return top_words(self, n, vocabulary=vocabulary)
 
-    def _model(self) -> LatentDirichletAllocation:
-        one_of("learning_method", self.learning_method, ("batch", "online"))
-        alpha = self.doc_topic_prior
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.topics_)
+
+    def _model(self, seed: int) -> LatentDirichletAllocation:
         return LatentDirichletAllocation(
-            whole_number("n_components", self.n_components),
-            doc_topic_prior=None if alpha is None else _above_0("doc_topic_prior", alpha),
-            topic_word_prior=_above_0("topic_word_prior", self.topic_word_prior),
+            self.n_components,
+            doc_topic_prior=self.doc_topic_prior,
+            topic_word_prior=self.topic_word_prior,
             learning_method=self.learning_method,
-            max_iter=whole_number("max_iter", self.max_iter),
-            batch_size=whole_number("batch_size", self.batch_size),
-            learning_offset=real_number("learning_offset", self.learning_offset, low=1),
-            learning_decay=real_number("learning_decay", self.learning_decay, low=0.5, high=1),
+            max_iter=self.max_iter,
+            batch_size=self.batch_size,
+            learning_offset=self.learning_offset,
+            learning_decay=self.learning_decay,
+            random_state=seed,
         )
+
+    def _check_parameters(self) -> None:
+        for name in ("n_components", "max_iter", "batch_size"):
+            whole_number(name, getattr(self, name))
+        one_of("learning_method", self.learning_method, ("batch", "online"))
+        if self.doc_topic_prior is not None:
+            real_number("doc_topic_prior", self.doc_topic_prior, low=0, open_low=True)
+        real_number("topic_word_prior", self.topic_word_prior, low=0, open_low=True)
+        real_number("learning_offset", self.learning_offset, low=1)
+        real_number("learning_decay", self.learning_decay, low=0.5, high=1)
 
     def _counts(self, X: Any, *, fitting: bool = False) -> Any:
         """Return checked documents as CSR."""
@@ -291,7 +310,3 @@ def _mixed(counts: Any, share: np.ndarray, by_word: np.ndarray) -> np.ndarray:
 
 def _rows(counts: Any) -> np.ndarray:
     return np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-
-
-def _above_0(name: str, value: Any) -> float:
-    return real_number(name, value, low=0, open_low=True)

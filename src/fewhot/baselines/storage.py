@@ -1,4 +1,4 @@
-"""Recommenders on disk: what was learned as tensors, the rest as JSON. Loading calls registered classes only."""
+"""Baselines on disk: what was learned as tensors, the rest as JSON. Loading calls registered classes only."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ _SPARSE = ("data", "indices", "indptr")
 _NAMES = "feature_names_in_"
 
 
-def save(recommender: Any, path: str | Path) -> None:
-    """Write a fitted recommender into ``path``; each file appears whole or not at all, the configuration last."""
+def save(baseline: Any, path: str | Path) -> None:
+    """Write a fitted baseline into ``path``; each file appears whole or not at all, the configuration last."""
     folder = folder_path(path)
-    name = BASELINES.name_of(type(recommender))
+    name = BASELINES.name_of(type(baseline))
     if name is None:
         raise NotSavableError(
-            f"{type(recommender).__qualname__} is not a registered baseline; decorate it with "
-            f"BASELINES.register('name')."
+            f"{type(baseline).__qualname__} is not a registered baseline; decorate it with BASELINES.register('name')."
         )
-    parameters = recommender.get_params(deep=False)
+    parameters = baseline.get_params(deep=False)
     if not isinstance(parameters.get("random_state"), int | None):
         parameters["random_state"] = None  # a generator has moved on; what it drew is in the arrays
-    tensors, fitted = _learned(recommender)
+    tensors, fitted = _learned(baseline)
     config = {
         "format": CONFIG_FORMAT,
         "format_version": FORMAT_VERSION,
@@ -47,29 +46,29 @@ def save(recommender: Any, path: str | Path) -> None:
 
 
 def restore(folder: Path, config: dict[str, Any], device: str) -> Any:
-    """Return the fitted recommender of a folder whose configuration was read; one that trains works on ``device``."""
+    """Return the fitted baseline of a folder whose configuration was read; one that trains works on ``device``."""
     tensors = read_tensors(folder)
     try:
         parameters = decode(config["parameters"])
         if "device" in parameters:
             parameters["device"] = device
-        recommender = BASELINES[config["baseline"]](**parameters)
-        recommender._check_parameters()
+        baseline = BASELINES[config["baseline"]](**parameters)
+        baseline._check_parameters()
         for name, value in config["fitted"].items():
-            setattr(recommender, _learned_name(name), _value(name, value, tensors))
+            setattr(baseline, _learned_name(name), _value(name, value, tensors))
     except FewhotError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise RunFolderError(f"{folder / CONFIG} is damaged ({reason}); save the run again.") from error
-    return recommender
+    return baseline
 
 
-def _learned(recommender: Any) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Return the arrays of a recommender as tensors, and a JSON-able word on each thing it learned."""
+def _learned(baseline: Any) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Return the arrays of a baseline as tensors, and a JSON-able word on each thing it learned."""
     tensors: dict[str, Tensor] = {}
     fitted: dict[str, Any] = {}
-    for name, value in vars(recommender).items():
+    for name, value in vars(baseline).items():
         if not name.endswith("_"):
             continue
         if sp.issparse(value):

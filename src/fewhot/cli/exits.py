@@ -40,6 +40,8 @@ _FLAGS = {
     "random_state": "--seed",
 }
 """Arguments that have a flag of their own; the others are given with --set."""
+_CHOICES = re.compile(r"\b(latent|inference|features|prior|form|estimator)='([\w-]+)'")
+"""Arguments of --set that sentences spell out with one of their values."""
 _ARGUMENT = re.compile(rf"\b({'|'.join(_FLAGS)})=('[^']*'|[\w.]*\w|)")
 
 _REFUSALS = (
@@ -129,8 +131,11 @@ def in_flags(sentence: str) -> str:
     'This machine has no GPU; use --device cpu, or name the column by --label.'
     >>> in_flags("data_dir is 'x', which is no folder.")
     "--data-dir is 'x', which is no folder."
+    >>> in_flags("Those codes are dense; give latent='spike-slab'.")
+    'Those codes are dense; give --set latent=spike-slab.'
     """
     told = _ARGUMENT.sub(lambda found: f"{_FLAGS[found[1]]} {found[2].strip(chr(39))}".rstrip(), sentence)
+    told = _CHOICES.sub(r"--set \1=\2", told)
     for name in ("random_state", "data_dir"):  # no setting in a file goes by these names
         told = told.replace(name, _FLAGS[name])
     return told

@@ -72,6 +72,8 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
 
     if rows is None:
         rows = read_rows(folder, config.data_dir) if resume else rows_for(config)
+    if rows.test is not None and rows.test_source is not None and not resume:
+        config.estimator()._check_rows_to_come(rows.test.X, rows.train.X, rows.test_source.data)
     run = RunFolder(folder, checkpoint_seconds=config.checkpoint_seconds, resume="auto" if resume else False)
     opening = _opening(folder, config, rows, resume=resume, quiet=quiet)
     estimator = config.estimator(verbose=0 if quiet else 1, callbacks=[run, opening])

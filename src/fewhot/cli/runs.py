@@ -69,16 +69,16 @@ class Judgement:
 def load_run(folder: Path, device: str) -> Any:
     """Return the fitted estimator of a run; one that was interrupted is to be finished first."""
     from fewhot.cli.config import FILE
-    from fewhot.estimators import load
+    from fewhot.estimators import LatentEstimator, load
 
     if (folder / FILE).is_file() and not is_finished(folder):
         raise RunFolderError(
             f"{folder} holds a fit that is not finished; finish it first: fewhot fit --resume {folder}."
         )
     estimator = load(folder, device=device)
-    if not hasattr(estimator, "transform"):
+    if not isinstance(estimator, LatentEstimator):
         raise RunFolderError(
-            f"{folder} holds {type(estimator).__name__}, a recommender without codes; use fewhot.load in Python."
+            f"{folder} holds {type(estimator).__name__}, a baseline without codes; use fewhot.load in Python."
         )
     return estimator
 

@@ -25,7 +25,7 @@ def converted(name: str, value: Any, hint: Any, *, text: str | None = None) -> A
     value
         What YAML made of it.
     hint
-        A type, a union of types, or a sequence of one.
+        A type, a union of types, a sequence of one, or a tuple with one for each place.
     text
         What the user typed, for hints that take text.
 
@@ -36,14 +36,11 @@ def converted(name: str, value: Any, hint: Any, *, text: str | None = None) -> A
     >>> converted("recipe", 2019, str | None, text="2019")
     '2019'
     """
-    options = _options(hint)
     for candidate in (value,) if text is None else (value, text):
-        for option in options:
-            taken = _taken(candidate, option)
-            if taken is not _REFUSED:
-                return taken
-    words = list(dict.fromkeys(word for option in options if (word := _in_words(option))))
-    accepted = " or ".join(words) or "nothing that can be written here"
+        taken = _taken_by_any(candidate, hint)
+        if taken is not _REFUSED:
+            return taken
+    accepted = _all_in_words(hint) or "nothing that can be written here"
     raise InvalidParameterError(f"{name} is {value!r}; it takes {accepted}.")
 
 
@@ -58,6 +55,11 @@ def _options(hint: Any) -> list[Any]:
     union = typing.get_origin(hint) in (typing.Union, types.UnionType)
     options = list(typing.get_args(hint)) if union else [hint]
     return sorted(options, key=lambda option: option is str)
+
+
+def _taken_by_any(value: Any, hint: Any) -> Any:
+    results = (_taken(value, option) for option in _options(hint))
+    return next((result for result in results if result is not _REFUSED), _REFUSED)
 
 
 def _taken(value: Any, option: Any) -> Any:
@@ -84,16 +86,36 @@ def _as_float(value: Any) -> Any:
 
 def _as_tuple(value: Any, option: Any) -> Any:
     """Take a list, text with commas, or one item."""
-    inner = next(iter(typing.get_args(option)), Any)
     if isinstance(value, str):
-        pieces = [piece.strip() for piece in value.split(",") if piece.strip()]
-        value = [int(piece) if piece.isdecimal() else piece for piece in pieces]
+        value = [_piece(piece.strip()) for piece in value.split(",") if piece.strip()]
     items = list(value) if isinstance(value, list | tuple) else [value]
-    taken = [_taken(item, inner) for item in items]
-    return _REFUSED if any(item is _REFUSED for item in taken) or not taken else tuple(taken)
+    places = _places(option) or typing.get_args(option)[:1] * len(items)
+    if not items or len(places) != len(items):
+        return _REFUSED
+    taken = [_taken_by_any(item, place) for item, place in zip(items, places, strict=True)]
+    return _REFUSED if any(item is _REFUSED for item in taken) else tuple(taken)
+
+
+def _piece(text: str) -> Any:
+    """Return one of the values that text with commas holds."""
+    if text == "null":
+        return None
+    return int(text) if text.isdecimal() else text
+
+
+def _places(option: Any) -> tuple[Any, ...]:
+    """Return the hint of each place of a tuple whose length is fixed; nothing for sequences of any length."""
+    hints = typing.get_args(option)
+    return hints if typing.get_origin(option) is tuple and Ellipsis not in hints else ()
+
+
+def _all_in_words(hint: Any) -> str:
+    return " or ".join(dict.fromkeys(word for option in _options(hint) if (word := _in_words(option))))
 
 
 def _in_words(option: Any) -> str | None:
+    if places := _places(option):
+        return f"a list of {len(places)} ({', '.join(map(_all_in_words, places))})"
     if typing.get_origin(option) in (collections.abc.Sequence, list, tuple):
         inner = _WORDS.get(next(iter(typing.get_args(option)), None), "values")
         return f"a list of {inner.removeprefix('a ')}s"

@@ -34,8 +34,9 @@ def as_matrix(X: Any, name: str = "X") -> Any:
     `open_rows` opened. Torch tensors become arrays on the host; text, dates, frames without columns and sparse matrices
     with entries outside of them are refused with a sentence that calls the data ``name``.
     """
-    library = type(X).__module__.partition(".")[0]
-    if library == "anndata" and hasattr(X, "obs"):
+    library = _library_of(X)
+    if _is_anndata(X):
+        _refuse_twice(X.var_names, "variable", name, f"; call {name}.var_names_make_unique() first.")
         backed = getattr(X, "isbacked", False) and getattr(X.X, "format", None) == "csr"
         if backed:
             return BackedRows(X.X)
@@ -77,6 +78,11 @@ def as_csr(X: Any, name: str = "X") -> Any:
     return canonical(matrix, name)
 
 
+def named_columns(X: Any) -> Any:
+    """Return what scikit-learn finds the names of columns in: for an AnnData an empty frame, else X itself."""
+    return X.var.iloc[:, :0].T if _is_anndata(X) else X
+
+
 def as_dataset(X: Any, name: str = "X") -> Dataset:
     """Return the data set of a validated array or sparse matrix."""
     if isinstance(X, StoredRows):
@@ -115,11 +121,15 @@ def _check_frame(frame: Any, name: str) -> None:
         raise InvalidInputError(
             f"{name} is a frame of shape {tuple(frame.shape)}; give at least one row and one column."
         )
-    twice = [column for column, times in Counter(map(str, frame.columns)).items() if times > 1]
-    if twice:
-        raise InvalidInputError(f"{name} has more than one column called {twice[0]!r}; give each a name of its own.")
+    _refuse_twice(frame.columns, "column", name, "; give each a name of its own.")
     for column, dtype in zip(frame.columns, frame.dtypes, strict=True):
         _refuse_times(f"Column {column!r} of {name}", dtype)
+
+
+def _refuse_twice(names: Any, what: str, name: str, remedy: str) -> None:
+    twice = next((given for given, times in Counter(map(str, names)).items() if times > 1), None)
+    if twice is not None:
+        raise InvalidInputError(f"{name} has more than one {what} called {twice!r}{remedy}")
 
 
 def _refuse_times(what: str, dtype: Any) -> None:
@@ -127,6 +137,14 @@ def _refuse_times(what: str, dtype: Any) -> None:
         raise InvalidTypeError(
             f"{what} holds dates or times ({dtype}); turn them into numbers first, such as days since a start."
         )
+
+
+def _library_of(X: Any) -> str:
+    return type(X).__module__.partition(".")[0]
+
+
+def _is_anndata(X: Any) -> bool:
+    return _library_of(X) == "anndata" and hasattr(X, "obs")
 
 
 def _in_memory(matrix: Any) -> Any:

@@ -17,15 +17,17 @@ from fewhot.codes import Codes, encode, encode_values, score
 from fewhot.codes.encoding import BATCH, Encoding
 from fewhot.core.checks import one_of, real_number, truth, whole_number
 from fewhot.core.devices import PRECISIONS, matrix_precision, resolve_device, resolve_precision
-from fewhot.core.errors import InvalidParameterError
+from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import LIKELIHOODS
 from fewhot.core.seeding import PrivateDraws, derive_seed, resolve_seed, stream
 from fewhot.data import Dataset
 from fewhot.estimators.fingerprint import fingerprint
 from fewhot.estimators.recipes import Recipe
+from fewhot.estimators.undoing import undone_on_failure
 from fewhot.estimators.validation import codes_of, dataset_of
 from fewhot.likelihoods.base import Likelihood
+from fewhot.likelihoods.supports import said_of_new_rows
 from fewhot.models.latent_model import LatentModel
 from fewhot.nn.conv import CHANNELS
 from fewhot.training import Callback, RunFolder, Settings, Trainer
@@ -112,20 +114,35 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             Held-out rows for early stopping and reported bounds; None holds out ``validation_fraction`` of X when
             ``n_iter_no_change`` is set.
         """
-        self._check_parameters()
-        goes_on = bool(self.warm_start) and self._may_go_on()
-        data = dataset_of(self, X, fitting=not goes_on)
-        held_out = None if X_val is None else dataset_of(self, X_val, fitting=False, name="X_val")
-        return self._train(data, held_out, goes_on=goes_on)
+        return self._fit_rows((X, y), (X_val, None), further=self.warm_start)
 
     @torch.inference_mode(mode=False)
     @torch.enable_grad()
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Go through X once more, beginning a model at the first call; schedules run over ``max_steps`` in all."""
+        return self._fit_rows((X, y), (None, None), further=True, one_pass=True)
+
+    def _fit_rows(
+        self, rows: tuple[Any, Any], held_out: tuple[Any, Any], *, further: bool, one_pass: bool = False
+    ) -> Self:
+        """Fit a new model to X and y, or ``further`` the one there is; a fit that fails leaves everything as it was."""
         self._check_parameters()
-        goes_on = self._may_go_on()
-        data = dataset_of(self, X, fitting=not goes_on)
-        return self._train(data, None, goes_on=goes_on, one_pass=True)
+        goes_on = bool(further) and self._may_go_on()
+        with undone_on_failure(self, self.module_ if goes_on else None):
+            data = self._training_rows(*rows, goes_on=goes_on)
+            told = None if held_out[0] is None else self._held_out_rows(*held_out)
+            run = self._train(data, told, goes_on=goes_on, one_pass=one_pass)
+        if run is not None:
+            self.save(run.path)
+        return self
+
+    def _training_rows(self, X: Any, y: Any, *, goes_on: bool) -> Dataset:
+        """Return the rows to fit; labels are ignored here."""
+        return dataset_of(self, X, fitting=not goes_on)
+
+    def _held_out_rows(self, X_val: Any, y_val: Any) -> Dataset:
+        """Return rows to judge by."""
+        return dataset_of(self, X_val, fitting=False, name="X_val")
 
     def _may_go_on(self) -> bool:
         """Say whether there is a fitted model; refuse to train it further under arguments it was not built with."""
@@ -143,7 +160,8 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _structure(self) -> dict[str, str]:
         return {name: repr(v) for name, v in self.get_params(deep=False).items() if name not in _TRAINING_ARGUMENTS}
 
-    def _train(self, data: Dataset, held_out: Dataset | None, *, goes_on: bool, one_pass: bool = False) -> Self:
+    def _train(self, data: Dataset, held_out: Dataset | None, *, goes_on: bool, one_pass: bool) -> RunFolder | None:
+        """Train, keep what was learned, and return where the run is to be saved."""
         device = resolve_device(self.device)
         run, callbacks = self._callbacks()
         seed = self.seed_ if goes_on else self._seed_for(run)
@@ -193,9 +211,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if not one_pass:
             told = data if held_out is None or held_out.n_rows < _ENOUGH_HELD_OUT else held_out
             self._finish(told.to(device))
-        if run is not None:
-            self.save(run.path)
-        return self
+        return run
 
     def _fitted_state(self) -> dict[str, Any]:
         """Return what else training learned, besides weights, as JSON values."""
@@ -208,10 +224,13 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Do what is left to do after training, looking at held-out rows, or at all rows when they are too few."""
 
     def _new_module(self, train: Dataset, seed: int, n_steps: int) -> LatentModel:
-        with torch.device("cpu"), PrivateDraws(seed, "initialisation"):
-            module = self._build(train.spec, n_steps)
+        module = self._built(train.spec, seed, n_steps)
         module.fit_features(train.moments(module.observation))
         return module
+
+    def _built(self, spec: DataSpec, seed: int, n_steps: int) -> LatentModel:
+        with torch.device("cpu"), PrivateDraws(seed, "initialisation"):
+            return self._build(spec, n_steps)
 
     def _build(self, spec: DataSpec, n_steps: int) -> LatentModel:
         """Return a fresh model for such data; ``n_steps`` is the length of its schedules."""
@@ -348,8 +367,22 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _supported(self, data: Dataset) -> Dataset:
         """Return rows on the model's device; what the likelihood cannot score is refused."""
-        self._check_support(self.module_, data.spec)
+        try:
+            self._check_support(self.module_, data.spec)
+        except InvalidInputError as error:
+            raise InvalidInputError(said_of_new_rows(str(error))) from error
         return data.to(self._device)
+
+    def _check_rows_to_come(self, X: Any, train: Any, name: str) -> None:
+        """Refuse rows, called ``name``, that the model could not score once fitted on ``train``; learn nothing."""
+        self._check_parameters()
+        twin = copy.copy(self)
+        spec = dataset_of(twin, train, fitting=True).spec
+        later = dataset_of(twin, X, fitting=False, name=name)
+        try:
+            twin._check_support(twin._built(spec, 0, twin._n_steps(1)), later.spec)
+        except InvalidInputError as error:
+            raise InvalidInputError(str(error).replace("The data", f"The data of {name}", 1)) from error
 
     def _encoded(self, data: Dataset) -> Any:
         return encode_values(self.module_, data, self._encoding(), sparse=self._sparse_output)

@@ -69,9 +69,10 @@ class RecommenderMixin:
         if isinstance(matrix, StoredRows):
             check_filled(matrix)
             for part in chunks(*matrix.shape):
-                yield interactions_of(estimator, matrix.rows(np.arange(part.start, part.stop)), fitting=False)
+                some = matrix.rows(np.arange(part.start, part.stop))
+                yield interactions_of(estimator, some, fitting=False, named=X)
             return
-        rows = interactions_of(estimator, matrix, fitting=False)
+        rows = interactions_of(estimator, X, fitting=False)
         for part in chunks(*rows.shape):
             yield rows[part]
 

@@ -15,10 +15,11 @@ from fewhot.core.errors import InvalidParameterError
 from fewhot.core.registry import ESTIMATORS
 from fewhot.core.seeding import derive_seed, resolve_seed
 from fewhot.core.warning import warn_caller
-from fewhot.data import Dataset, LabelledDataset
+from fewhot.data import LabelledDataset
 from fewhot.estimators.documentation import documented
 from fewhot.estimators.labels import indicator_matrix, label_names
 from fewhot.estimators.sdlgm_supervised import SupervisedSDLGM
+from fewhot.estimators.undoing import undone_on_failure
 from fewhot.likelihoods.base import Likelihood
 from fewhot.metrics.labels import macro_f1, micro_f1
 
@@ -178,8 +179,10 @@ class SDLGMClassifier(ClassifierMixin, SupervisedSDLGM):
         self._check_parameters()
         if self.drop_unlabelled:
             X, y = self._labelled_rows(X, y)
-        self.threshold_ = self._cross_validated(X, y) if self.threshold == "cv" else float(self.threshold)
-        return super().fit(X, y, X_val, y_val)
+        chosen = self._cross_validated(X, y) if self.threshold == "cv" else float(self.threshold)
+        with undone_on_failure(self):
+            self.threshold_ = chosen
+            return super().fit(X, y, X_val, y_val)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Go through X once more, beginning a model at the first call; the threshold must be a number."""
@@ -190,8 +193,9 @@ class SDLGMClassifier(ClassifierMixin, SupervisedSDLGM):
             )
         if self.drop_unlabelled:
             X, y = self._labelled_rows(X, y)
-        self.threshold_ = float(self.threshold)
-        return super().partial_fit(X, y)
+        with undone_on_failure(self):
+            self.threshold_ = float(self.threshold)
+            return super().partial_fit(X, y)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each label, (n, K)."""
@@ -209,8 +213,8 @@ class SDLGMClassifier(ClassifierMixin, SupervisedSDLGM):
         """Return the share of rows whose labels are all right."""
         return float(ClassifierMixin.score(self, X, self._labels(y, len(self.predict_proba(X))), sample_weight))
 
-    def _with_labels(self, data: Dataset, y: Any, *, goes_on: bool) -> LabelledDataset:
-        labelled = super()._with_labels(data, y, goes_on=goes_on)
+    def _training_rows(self, X: Any, y: Any, *, goes_on: bool) -> LabelledDataset:
+        labelled = super()._training_rows(X, y, goes_on=goes_on)
         if not goes_on:
             names = label_names(y)
             self.classes_ = np.arange(self.n_labels_) if names is None else names

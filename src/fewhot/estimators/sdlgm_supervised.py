@@ -11,11 +11,10 @@ import torch
 from fewhot.core.checks import one_of, real_number, whole_number
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.records import DataSpec, Knobs
-from fewhot.data import Dataset, LabelledDataset
+from fewhot.data import LabelledDataset
 from fewhot.estimators.base import LatentEstimator
 from fewhot.estimators.labels import as_tensor
 from fewhot.estimators.recipes import Recipe
-from fewhot.estimators.validation import dataset_of
 from fewhot.metrics.code_kinds import encoded
 from fewhot.models.latent_model import LatentModel
 from fewhot.models.sdlgm_labels import VARIANTS, sdlgm_labels
@@ -69,30 +68,15 @@ class SupervisedSDLGM(LatentEstimator):
             Held-out rows and labels for early stopping; None holds out ``validation_fraction`` of X when
             ``n_iter_no_change`` is set.
         """
-        self._check_parameters()
-        goes_on = bool(self.warm_start) and self._may_go_on()
-        data = self._with_labels(dataset_of(self, X, fitting=not goes_on), y, goes_on=goes_on)
-        held_out = None
-        if X_val is not None:
-            rows = dataset_of(self, X_val, fitting=False, name="X_val")
-            held_out = LabelledDataset(rows, as_tensor(self._known(self._labels(y_val, rows.n_rows, "y_val"), "y_val")))
-        return self._train(data, held_out, goes_on=goes_on)
-
-    @torch.inference_mode(mode=False)
-    @torch.enable_grad()
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Go through X once more, beginning a model at the first call; schedules run over ``max_steps`` in all."""
-        self._check_parameters()
-        goes_on = self._may_go_on()
-        data = self._with_labels(dataset_of(self, X, fitting=not goes_on), y, goes_on=goes_on)
-        return self._train(data, None, goes_on=goes_on, one_pass=True)
+        return self._fit_rows((X, y), (X_val, y_val), further=self.warm_start)
 
     def elbo(self, X: Any) -> np.ndarray:
         """Return the evidence lower bound of each row in nats, without its labels: exact codes, KL weight 1, (n,)."""
         self._check_generative()
         return super().score_samples(X)
 
-    def _with_labels(self, data: Dataset, y: Any, *, goes_on: bool) -> LabelledDataset:
+    def _training_rows(self, X: Any, y: Any, *, goes_on: bool) -> LabelledDataset:
+        data = super()._training_rows(X, y, goes_on=goes_on)
         labels = self._labels(y, data.n_rows)
         if goes_on:
             self._known(labels, "y")
@@ -100,6 +84,10 @@ class SupervisedSDLGM(LatentEstimator):
             self.n_labels_ = labels.shape[1]
             self.n_slots_ = self._slots_for(labels)
         return LabelledDataset(data, as_tensor(labels))
+
+    def _held_out_rows(self, X_val: Any, y_val: Any) -> LabelledDataset:
+        data = super()._held_out_rows(X_val, y_val)
+        return LabelledDataset(data, as_tensor(self._known(self._labels(y_val, data.n_rows, "y_val"), "y_val")))
 
     def _known(self, labels: np.ndarray, name: str) -> np.ndarray:
         if labels.shape[1] != self.n_labels_:

@@ -8,21 +8,22 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_n_features, validate_data
+from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array
 
 from fewhot.codes import Codes
 from fewhot.core.errors import InvalidInputError, InvalidTypeError
 from fewhot.data import Dataset, as_dataset, as_matrix
 from fewhot.data.ragged import canonical
-from fewhot.data.recognise import ACCEPTED, LARGEST
+from fewhot.data.recognise import ACCEPTED, LARGEST, named_columns
 from fewhot.data.stored import StoredRows
 
-_DTYPES = [
+_DTYPES: Any = [
     np.float64,
     np.float32,
     np.float16,
     *(np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)),
 ]
+_SPARSE: Any = "csr"
 
 Histories = Any
 """A `scipy.sparse.csr_array` of users and items; scipy's own annotations know too little of it."""
@@ -55,18 +56,20 @@ def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str = "
     """
     matrix = as_matrix(X, name)
     if isinstance(matrix, StoredRows):
-        return _stored(estimator, matrix, fitting, name)
-    checked = _checked(estimator, matrix, fitting=fitting, name=name)
+        return _stored(estimator, matrix, named_columns(X), fitting, name)
+    checked = _checked(estimator, matrix, named_columns(X), fitting=fitting, name=name)
     if fitting and isinstance(checked, np.ndarray):
         _check_resolution(checked, name)
     return as_dataset(checked, name)
 
 
-def interactions_of(estimator: BaseEstimator, X: Any, *, fitting: bool, dtype: type = np.float32) -> Histories:
+def interactions_of(
+    estimator: BaseEstimator, X: Any, *, fitting: bool, dtype: type = np.float32, named: Any = None
+) -> Histories:
     """Return validated histories, (users, items), as a CSR copy: nothing negative, no stored zeros, in order.
 
     Entries given twice are added up, as scipy does. A fit remembers its number of users, so that a matrix given the
-    wrong way round can be told.
+    wrong way round can be told. ``named`` is what knows the names of the columns where X is a part of it.
     """
     known = getattr(estimator, "n_features_in_", None)
     given: Any = tuple(getattr(X, "shape", ()))
@@ -77,7 +80,8 @@ def interactions_of(estimator: BaseEstimator, X: Any, *, fitting: bool, dtype: t
         )
     matrix = as_matrix(X)
     in_memory = matrix.tocsr() if isinstance(matrix, StoredRows) else matrix
-    rows: Histories = canonical(_checked(estimator, in_memory, fitting=fitting, name="X"))
+    columns = named_columns(X if named is None else named)
+    rows: Histories = canonical(_checked(estimator, in_memory, columns, fitting=fitting, name="X"))
     low, high = (rows.data.min(), rows.data.max()) if rows.nnz else (0, 0)
     if low < 0:
         raise InvalidInputError(
@@ -112,12 +116,16 @@ def codes_of(Z: Any, n_units: int) -> Any:
     return Z
 
 
-def _checked(estimator: BaseEstimator, matrix: Any, *, fitting: bool, name: str) -> Any:
-    """Return an array or a CSR matrix of finite numbers with the columns the estimator knows."""
+def _checked(estimator: BaseEstimator, matrix: Any, columns: Any, *, fitting: bool, name: str) -> Any:
+    """Return an array or a CSR matrix of finite numbers with the columns the estimator knows.
+
+    scikit-learn's ``validate_data``, but for the names, which are read from ``columns``.
+    """
     try:
-        return validate_data(
-            estimator, matrix, reset=fitting, accept_sparse="csr", dtype=_DTYPES, accept_large_sparse=True
-        )
+        _check_feature_names(estimator, columns, reset=fitting)
+        checked = check_array(matrix, accept_sparse=_SPARSE, dtype=_DTYPES, estimator=estimator, input_name="X")
+        _check_n_features(estimator, matrix, reset=fitting)
+        return checked
     except ValueError as error:
         if not fitting and _is_transposed(matrix, getattr(estimator, "n_features_in_", None)):
             raise InvalidInputError(
@@ -129,10 +137,11 @@ def _checked(estimator: BaseEstimator, matrix: Any, *, fitting: bool, name: str)
         raise InvalidTypeError(_one_sentence(error, name, f"; accepted are {ACCEPTED}.")) from error
 
 
-def _stored(estimator: BaseEstimator, rows: StoredRows, fitting: bool, name: str) -> Dataset:
-    """Return rows that stay on disk, with scikit-learn's count of columns."""
+def _stored(estimator: BaseEstimator, rows: StoredRows, columns: Any, fitting: bool, name: str) -> Dataset:
+    """Return rows that stay on disk, with scikit-learn's count and names of columns."""
     check_filled(rows, name)
     try:
+        _check_feature_names(estimator, columns, reset=fitting)
         _check_n_features(estimator, rows, reset=fitting)
     except ValueError as error:
         raise InvalidInputError(_one_sentence(error, name)) from error

@@ -66,8 +66,8 @@ class StochasticBinarise(Observation):
         """Refuse anything but grey levels."""
         if not spec.unit_interval:
             raise InvalidInputError(
-                f"Stochastic binarisation needs values in [0, 1], and these lie in "
-                f"[{spec.minimum:g}, {spec.maximum:g}]; divide by the largest value first."
+                f"The data range from {spec.minimum:g} to {spec.maximum:g} but stochastic binarisation needs values in "
+                f"[0, 1]; divide by the largest value first."
             )
 
     def spec(self, spec: DataSpec) -> DataSpec:

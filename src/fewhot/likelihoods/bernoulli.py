@@ -11,7 +11,7 @@ from fewhot.core.records import ColumnMoments, DataSpec, Params
 from fewhot.core.registry import LIKELIHOODS
 from fewhot.likelihoods.base import Likelihood
 from fewhot.likelihoods.rows import ElementwiseRows
-from fewhot.likelihoods.supports import logit_of_means, require_unit_interval
+from fewhot.likelihoods.supports import ANOTHER, logit_of_means, require_unit_interval
 
 
 @LIKELIHOODS.register("bernoulli")
@@ -39,7 +39,7 @@ class BernoulliLikelihood(Likelihood):
         require_unit_interval(
             spec,
             "the Bernoulli likelihood",
-            "rescale or binarise the data (new rows too: MinMaxScaler(clip=True)), or take likelihood='gaussian'",
+            f"rescale or binarise the data (new rows too: MinMaxScaler(clip=True)), or {ANOTHER}",
         )
 
     def output_bias(self, moments: ColumnMoments) -> Tensor:

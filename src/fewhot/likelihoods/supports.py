@@ -11,6 +11,19 @@ SMALLEST_MEAN = 1e-5
 """Column means are moved this far inside their support before a log or a logit is taken."""
 
 
+ANOTHER = "take likelihood='gaussian'"
+"""A way out of a refusal, which is open until the model is fitted."""
+
+
+def said_of_new_rows(sentence: str) -> str:
+    """Return a refusal as it is told when the model is already fitted.
+
+    >>> said_of_new_rows("The data hold fractions; give counts, or take likelihood='gaussian'.")
+    "The data hold fractions; give counts, or fit again with likelihood='gaussian'."
+    """
+    return sentence.replace(ANOTHER, ANOTHER.replace("take", "fit again with"))
+
+
 def require_unit_interval(spec: DataSpec, family: str, remedy: str) -> None:
     """Refuse data with values outside [0, 1]."""
     if not spec.unit_interval:
@@ -28,13 +41,12 @@ def require_counts(spec: DataSpec, family: str) -> None:
     if spec.counts and spec.maximum > LARGEST_COUNT:
         raise InvalidInputError(
             f"The data hold counts up to {spec.maximum:g}, and {family} is exact up to {LARGEST_COUNT:,}; "
-            f"count in larger units, or choose the 'gaussian' likelihood."
+            f"count in larger units, or {ANOTHER}."
         )
     if not spec.counts:
         given = "fractional values" if spec.minimum >= 0 else f"negative values (minimum {spec.minimum:g})"
         raise InvalidInputError(
-            f"The data hold {given} but {family} accepts whole numbers from 0 up; "
-            f"pass the raw counts or choose the 'gaussian' likelihood."
+            f"The data hold {given} but {family} accepts whole numbers from 0 up; pass the raw counts, or {ANOTHER}."
         )
 
 

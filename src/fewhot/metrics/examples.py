@@ -27,7 +27,7 @@ def single_row(x: Any, name: str) -> Any:
 def check_columns(estimator: Any, X: Any) -> None:
     """Refuse rows whose columns have other names than the model's, or the same in another order."""
     one_of_a_frame = hasattr(X, "to_frame") and hasattr(X, "index")
-    names = X.index if one_of_a_frame else getattr(X, "columns", None)
+    names = X.index if one_of_a_frame else getattr(X, "columns", getattr(X, "var_names", None))
     known = getattr(estimator, "feature_names_in_", None)
     if known is None or names is None or not all(isinstance(name, str) for name in names):
         return

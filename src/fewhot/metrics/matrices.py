@@ -52,6 +52,30 @@ def as_counts(X: Any, name: str = "X", n_columns: int | None = None) -> Any:
     return matrix
 
 
+def column_names(X: Any) -> list[str] | None:
+    """Return the names of a frame's columns; None for what has none, or others than text."""
+    names: list[Any] = list(getattr(X, "columns", ()))
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def in_order_of(names: list[str] | None, X: Any, name: str, whose: str) -> Any:
+    """Return X with its columns in the order of ``names``, told by name where both have them.
+
+    ``whose`` says whose names these are; a frame of as many columns with other names is refused.
+    """
+    own = column_names(X)
+    if names is None or own is None or len(own) != len(names) or own == names:
+        return X
+    known = set(names)
+    other = next((column for column in own if column not in known), None)
+    if other is not None:
+        raise InvalidInputError(
+            f"{name} has the column {other!r}, which is not in {whose}; give the same columns, or {name}.to_numpy() "
+            f"if they are the same in the same order."
+        )
+    return X[names]
+
+
 def is_sparse(matrix: Any) -> bool:
     """Say whether a matrix is one of scipy's."""
     return hasattr(matrix, "tocsr")

@@ -9,6 +9,20 @@ from torch import Tensor
 from fewhot.core.errors import InvalidParameterError
 
 
+def decoder_module(estimator: Any) -> Any:
+    """Return the fitted module of an estimator; refuse what is not fitted, or has no decoder."""
+    module = getattr(estimator, "module_", None)
+    if module is not None:
+        return module
+    name = type(estimator).__name__
+    learned = [attribute for attribute in getattr(estimator, "__dict__", ()) if attribute.endswith("_")]
+    if hasattr(estimator, "fit") and not learned:
+        raise InvalidParameterError(f"This {name} is not fitted; call fit first.")
+    raise InvalidParameterError(
+        f"{name} has no decoder from codes to words; give a fitted NFA, or another model with likelihood='multinomial'."
+    )
+
+
 def log_proportions(module: Any, z: Tensor) -> Tensor:
     """Return the log proportions of codes (n, K), (n, V); refuse models of anything but shares of a total."""
     rows = module.decoder.generate(z)

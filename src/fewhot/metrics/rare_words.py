@@ -9,7 +9,16 @@ import numpy as np
 from fewhot.core.checks import real_number
 from fewhot.core.errors import InvalidInputError
 from fewhot.metrics.libraries import library
-from fewhot.metrics.matrices import as_counts, as_matrix, as_numbers, dense, is_sparse, same_shape
+from fewhot.metrics.matrices import (
+    as_counts,
+    as_matrix,
+    as_numbers,
+    column_names,
+    dense,
+    in_order_of,
+    is_sparse,
+    same_shape,
+)
 
 RARE_SHARE = 0.05
 
@@ -24,7 +33,8 @@ def rare_words(X: Any, share: float = RARE_SHARE, *, training: Any = None) -> np
     share
         A word is rare when it is in less than this share of the training documents.
     training
-        The training documents, (D, V), that say which words are rare; None takes X.
+        The training documents, (D, V), that say which words are rare; None takes X. Columns of two frames are told by
+        their names.
 
     References
     ----------
@@ -38,6 +48,8 @@ def rare_words(X: Any, share: float = RARE_SHARE, *, training: Any = None) -> np
     """
     below = real_number("share", share, low=0, high=1, open_low=True)
     counts = as_counts(X)
+    if training is not None:
+        training = in_order_of(column_names(X), training, "training", "X")
     known = counts if training is None else as_counts(training, "training", counts.shape[1])
     held_by = np.bincount(known.indices, minlength=known.shape[1])  # documents of each word
     rare = (held_by < below * known.shape[0]).astype(np.float64)

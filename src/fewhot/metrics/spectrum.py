@@ -13,7 +13,7 @@ from torch import Tensor
 from fewhot.core.checks import whole_number
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.seeding import resolve_seed, stream
-from fewhot.metrics.proportions import log_proportions
+from fewhot.metrics.proportions import decoder_module, log_proportions
 
 USED_VALUE = 1.0
 
@@ -65,7 +65,7 @@ def jacobian_spectrum(decoder: Any, at: Any = None, *, n_draws: int = 0, random_
     >>> jacobian_spectrum(lambda z: weights @ z, at=[0.0, 0.0]).used
     1
     """
-    module: Any = getattr(decoder, "module_", None)
+    module = _module_of(decoder)
     if module is None and n_draws:
         raise InvalidParameterError("n_draws is above 0 and decoder is a function, which has no prior; give a code.")
     if at is not None and n_draws:
@@ -81,6 +81,11 @@ def jacobian_spectrum(decoder: Any, at: Any = None, *, n_draws: int = 0, random_
             jacobian = jacobian + _jacobian(lambda z: log_proportions(module, z[None])[0], code) / len(codes)
     values = np.linalg.svd(jacobian.cpu().double().numpy(), compute_uv=False)
     return Spectrum(values=values, used=int((values > USED_VALUE).sum()))
+
+
+def _module_of(decoder: Any) -> Any:
+    """Return the fitted module of an estimator; None for a function."""
+    return None if callable(decoder) else decoder_module(decoder)
 
 
 def _codes(module: Any, at: Any, n_draws: int, random_state: Any) -> Tensor:

@@ -107,7 +107,7 @@ def _bounds(estimator: Any, X: Any, mute: bool) -> list[Number]:
         _of("relaxation_gap", gap, nats, "what the bound gains from the gates of training", gap.mean / scale),
     ]
     if LIKELIHOODS.name_of(estimator.module_.decoder.head.__class__) == "multinomial":
-        numbers.append(_perplexity(estimator, X, bound.values))
+        numbers += _perplexity(estimator, X, bound.values)
     record = _kept_record(estimator)
     if record is not None and "bound" in record["terms"]:
         trained = float(record["terms"]["bound"])
@@ -131,10 +131,14 @@ def _n_held_out(estimator: Any, n_rows: int) -> float:
     return estimator.validation_fraction * estimator.data_spec_.n_rows or float(n_rows)
 
 
-def _perplexity(estimator: Any, X: Any, bounds: np.ndarray) -> Number:
-    found = perplexity(bounds, estimator._rows(X).totals())
+def _perplexity(estimator: Any, X: Any, bounds: np.ndarray) -> list[Number]:
+    """Return the perplexity of rows; nothing where no row has a count, for it is per count."""
+    totals = estimator._rows(X).totals()
+    if not totals.any():
+        return []
+    found = perplexity(bounds, totals)
     meaning = "by the bound, as many columns are left for each count, were they equally likely; a mean over rows"
-    return _plain("perplexity", found, "columns", meaning)
+    return [_plain("perplexity", found, "columns", meaning)]
 
 
 def _some_rows(X: Any, n_rows: int) -> tuple[Any, np.ndarray]:

@@ -11,8 +11,8 @@ import numpy as np
 from fewhot.core.checks import one_of, real_number
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.metrics.estimates import Estimate, estimate
-from fewhot.metrics.matrices import as_counts
-from fewhot.metrics.words import TopWords
+from fewhot.metrics.matrices import as_counts, column_names, in_order_of
+from fewhot.metrics.words import TopWords, unnamed
 
 _SMALL = 1e-12
 """Added to the probability of a pair, as Röder et al. (2015) do; without it a pair never seen has no logarithm."""
@@ -40,11 +40,12 @@ def topic_coherence(topics: Any, X: Any, measure: str = "npmi", *, vocabulary: S
         What `top_words` returns, of which the words up are taken; or a list of words, or of columns, a topic, the
         most important first.
     X
-        Documents, (D, V): counts, dense or sparse. Only the columns of the topics are looked at.
+        Documents, (D, V): counts, dense or sparse. Only the columns of the topics are looked at; those of a frame are
+        told by their names where the words of the topics are known.
     measure
         "npmi", "umass" or "cv".
     vocabulary
-        The word of each column, where topics are lists of words.
+        The word of each column, where topics are lists of words; None takes the names of a frame's columns.
 
     Returns
     -------
@@ -65,8 +66,10 @@ def topic_coherence(topics: Any, X: Any, measure: str = "npmi", *, vocabulary: S
     [1.0, -0.925]
     """
     one_of("measure", measure, ("npmi", "umass", "cv"))
-    lists = _columns(topics, vocabulary)
-    counts = as_counts(X, n_columns=_n_words(topics, vocabulary))
+    words = _words_of(topics, vocabulary)
+    ordered = in_order_of(None if words == unnamed(len(words)) else words, X, "X", "the vocabulary")
+    lists = _columns(topics, words or column_names(X))
+    counts = as_counts(ordered, n_columns=len(words) or None)
     beyond = max((max(words) for words in lists), default=0)
     if beyond >= counts.shape[1]:
         raise InvalidInputError(
@@ -177,10 +180,10 @@ def _columns(topics: Any, vocabulary: Sequence[str] | None) -> list[np.ndarray]:
     return [np.array([place[word] for word in words], dtype=np.int64) for words in lists]
 
 
-def _n_words(topics: Any, vocabulary: Sequence[str] | None) -> int | None:
-    if vocabulary is not None:
-        return len(vocabulary)
-    return len(topics.vocabulary) if isinstance(topics, TopWords) else None
+def _words_of(topics: Any, vocabulary: Sequence[str] | None) -> list[str]:
+    """Return the words of all columns, none where they are not known."""
+    known = topics.vocabulary if isinstance(topics, TopWords) else ()
+    return list(known if vocabulary is None else vocabulary)
 
 
 def _among(together: np.ndarray, words: np.ndarray) -> np.ndarray:

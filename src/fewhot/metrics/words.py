@@ -12,7 +12,7 @@ from torch import Tensor
 
 from fewhot.core.checks import whole_number
 from fewhot.core.errors import InvalidParameterError
-from fewhot.metrics.proportions import log_proportions
+from fewhot.metrics.proportions import decoder_module, log_proportions
 from fewhot.metrics.traversal import named_units
 
 _UNITS_AT_ONCE = 64
@@ -119,11 +119,10 @@ def top_words(
     ((2, 2), 2)
     """
     topics = getattr(estimator, "topics_", None)
-    n_words = _n_words(estimator) if topics is None else topics.shape[1]
+    n_units, n_words = _sizes(decoder_module(estimator)) if topics is None else topics.shape
     words = _vocabulary(estimator, vocabulary, n_words)
     if whole_number("n", n) > n_words:
         raise InvalidParameterError(f"n is {n} and the vocabulary has {n_words} words; ask for at most as many.")
-    n_units = estimator.n_components
     chosen = np.array(range(n_units) if units is None else named_units(units, n_units), dtype=np.int64)
     if not len(chosen):
         raise InvalidParameterError("units is empty; name at least one unit, or give None.")
@@ -143,20 +142,25 @@ def top_words(
     )
 
 
+def unnamed(n_words: int) -> list[str]:
+    """Return what words are called whose names are not known."""
+    return [f"column {column}" for column in range(n_words)]
+
+
 def _pairs(words: list[str], scores: list[float]) -> list[dict[str, Any]]:
     return [{"word": word, "score": score} for word, score in zip(words, scores, strict=True)]
 
 
-def _n_words(estimator: Any) -> int:
-    module = estimator.module_
-    device = next(module.parameters()).device
+def _sizes(module: Any) -> tuple[int, int]:
+    """Return how many units a model has, and how many words."""
+    device, n_units = next(module.parameters()).device, int(module.latent.n_latent)
     with torch.no_grad():
-        return int(log_proportions(module, torch.zeros(1, module.latent.n_latent, device=device)).shape[-1])
+        return n_units, int(log_proportions(module, torch.zeros(1, n_units, device=device)).shape[-1])
 
 
 def _vocabulary(estimator: Any, vocabulary: Sequence[str] | None, n_words: int) -> tuple[str, ...]:
-    columns = [f"column {column}" for column in range(n_words)]
-    given: Sequence[str] = getattr(estimator, "feature_names_in_", columns) if vocabulary is None else vocabulary
+    named: Sequence[str] = getattr(estimator, "feature_names_in_", unnamed(n_words))
+    given = named if vocabulary is None else vocabulary
     words = tuple(str(word) for word in given)
     if len(words) != n_words:
         raise InvalidParameterError(

@@ -174,6 +174,7 @@ class Trainer:
     def _evaluate(self, evaluator: Evaluator, order: Order, rows: str) -> Record:
         self._check_finite()
         evaluation = evaluator()
+        self._check_end(evaluation)
         terms: dict[str, float] = {}
         for meter in self.step.meters:
             terms |= meter.read()
@@ -200,8 +201,17 @@ class Trainer:
             return
         step = int(self.step.halt.at)
         term = next(name for meter in self.step.meters if (name := meter.first_bad()) is not None)
+        raise self._diverged(step, term)
+
+    def _check_end(self, evaluation: dict[str, float]) -> None:
+        """Refuse to end with weights of no use: those of the last step, which no further step has looked at."""
+        last = self.done >= self.settings.max_steps and not self.best.weights
+        if last and not np.isfinite(watched(evaluation)):
+            raise self._diverged(self.done, "bound")
+
+    def _diverged(self, step: int, term: str) -> DivergedError:
         kept = "" if self.run is None else f"; {self.run.last_kept()}"
-        raise DivergedError(
+        return DivergedError(
             f"Training stopped at step {step} because the {term} was not finite; lower learning_rate (now "
             f"{self.settings.learning_rate:g}) or rescale the columns of X{kept}."
         )
