@@ -14,6 +14,7 @@ from fewhot.data.catalogue import (
     register_dataset,
 )
 from fewhot.data.celeba import read_celeba
+from fewhot.data.compositions import Compositions, compose, digit_compositions
 from fewhot.data.counting import count_words, frequent_words
 from fewhot.data.dataset import Dataset
 from fewhot.data.dense import DenseDataset
@@ -44,6 +45,7 @@ from fewhot.data.wikipedia import read_wikipedia
 __all__ = [
     "EXTENSIONS",
     "SPLITS",
+    "Compositions",
     "DataFile",
     "Dataset",
     "DatasetInfo",
@@ -62,10 +64,12 @@ __all__ = [
     "as_dataset",
     "as_matrix",
     "cache_folder",
+    "compose",
     "content_digest",
     "count_words",
     "dataset_names",
     "describe",
+    "digit_compositions",
     "fetch_dataset",
     "forget_dataset",
     "frequent_words",
