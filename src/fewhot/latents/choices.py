@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from torch import Tensor
 
@@ -121,19 +121,17 @@ class RaoBlackwellised(ChoiceEstimator):
         return 1 + self.n_inner * n_classes
 
 
-ESTIMATORS: dict[str, dict[str, Any]] = {
-    "second-order": {},
-    "straight-through": {},
-    "concrete": {},
-    "straight-through-concrete": {"hard": True},
-    "separate-concrete": {},
-    "rao-blackwellised": {},
+BY_NAME: dict[str, Callable[..., ChoiceEstimator]] = {
+    "second-order": SecondOrder,
+    "straight-through": StraightThrough,
+    "concrete": Concrete,
+    "straight-through-concrete": partial(Concrete, hard=True),
+    "separate-concrete": SeparateConcrete,
+    "rao-blackwellised": RaoBlackwellised,
 }
-"""What users call the estimators, and the options that they stand for."""
+"""What users call the estimators."""
 
 
 def choice_estimator(name: str, temperature: float = 1.0) -> ChoiceEstimator:
     """Return an estimator by the name that users give it."""
-    one_of("estimator", name, tuple(ESTIMATORS))
-    options = ESTIMATORS[name]
-    return CHOICES[name.removeprefix("straight-through-") if options else name](temperature=temperature, **options)
+    return BY_NAME[one_of("estimator", name, tuple(BY_NAME))](temperature=temperature)

@@ -9,7 +9,7 @@ from fewhot.core.records import DataSpec
 from fewhot.core.schedules import Exponential, Schedule
 from fewhot.inference import VIMCO, Amortised, Inference, LeaveOneOut, ScoreFunction
 from fewhot.latents import ChoiceEstimator, choice_estimator
-from fewhot.latents.choices import ESTIMATORS as THROUGH_CHOICES
+from fewhot.latents.choices import BY_NAME as THROUGH_CHOICES
 from fewhot.models.defaults import features_for
 from fewhot.objectives import LearnedBaseline, Term
 
