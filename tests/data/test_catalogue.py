@@ -75,7 +75,7 @@ def put(folder: Path, *, plain: bool = False) -> Path:
 
 def test_the_catalogue_lists_its_names() -> None:
     assert dataset_names() == [
-        *("celeba32", "digits", "fashion_mnist", "mnist"),
+        *("bibtex", "birds", "cal500", "celeba32", "delicious", "digits", "emotions", "fashion_mnist", "mnist"),
         *("movielens_100k", "movielens_1m", "movielens_1m_implicit", "movielens_20m", "netflix"),
         *("newsgroups_nvdm", "newsgroups_posts", "newsgroups_prodlda", "planted", "rcv1", "rcv1_small"),
         *("smiley", "uci_har", "wikipedia"),
@@ -84,7 +84,7 @@ def test_the_catalogue_lists_its_names() -> None:
 
 def test_a_name_typed_wrong_is_answered_with_the_right_one() -> None:
     with pytest.raises(
-        UnknownNameError, match=r"^No dataset is called 'mnits'\. Did you mean 'mnist'\? Known: celeba32, digits, "
+        UnknownNameError, match=r"^No dataset is called 'mnits'\. Did you mean 'mnist'\? Known: bibtex, birds, "
     ):
         load_dataset("mnits")
 

@@ -59,7 +59,7 @@ def test_a_datasets_name_comes_before_a_file_of_that_name(tmp_path: Path, monkey
 def test_what_is_neither_is_answered_with_both_lists() -> None:
     with pytest.raises(
         UnknownNameError,
-        match=r"^'digist' is neither a dataset nor a file\. Did you mean 'digits'\? Datasets: celeba32, .*; files end",
+        match=r"^'digist' is neither a dataset nor a file\. Did you mean 'digits'\? Datasets: bibtex, .*; files end",
     ):
         open_data("digist")
 

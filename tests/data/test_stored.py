@@ -97,7 +97,11 @@ def test_entries_given_twice_are_added_up_out_of_core_as_in_memory(tmp_path: Pat
     write_rows(tmp_path / "rows", X)
     for name in ("data", "indices", "indptr"):
         np.save(tmp_path / "rows" / f"{name}.npy", getattr(twice, name).astype(ARRAYS[name]))
-    for source in (twice, open_rows(tmp_path / "rows"), backed(tmp_path / "rows.h5ad", twice)):
+    on_disk = backed(tmp_path / "rows.h5ad", twice)
+    named = NFA(**FAST).fit(on_disk)
+    np.testing.assert_array_equal(named.transform(on_disk), expected.transform(X))
+    assert same_weights(named, expected)
+    for source in (twice, open_rows(tmp_path / "rows")):
         np.testing.assert_array_equal(expected.transform(source), expected.transform(X))
         np.testing.assert_array_equal(expected.score_samples(source), expected.score_samples(X))
         assert same_weights(NFA(**FAST).fit(source), expected)

@@ -115,6 +115,8 @@ def test_the_likeliest_code_of_shared_slots_seats_units_one_by_one(rate, weights
     features = torch.tensor(weights, dtype=torch.float64)
     features = features / features.sum()
     law = SlotCounts(torch.tensor([rate], dtype=torch.float64).logit(), features.log()[None], n_slots)
+    if abs((n_slots + 1) * rate - round((n_slots + 1) * rate)) < 1e-6:
+        return  # as likely as one seat fewer
     seats = torch.zeros(len(features))
     for _ in range(min(int((n_slots + 1) * rate), n_slots)):
         quotients = features / (seats + 1)

@@ -40,7 +40,7 @@ DISCRETE = {
     "Bernoulli VAE": ("GumbelVAE", {"kind": "bernoulli", "learn_prior": True}),
     **{
         f"SDLGM by {how}": ("SDLGM", {"estimator": how, "l0": 2})
-        for how in ("score-function", "muprop", "leave-one-out", "vimco", "rao-blackwellised", "concrete")
+        for how in ("score-function", "leave-one-out", "vimco", "rao-blackwellised")
     },
 }
 FORMS |= COUNTS | DISCRETE

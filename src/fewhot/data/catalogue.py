@@ -195,7 +195,7 @@ def dataset_names() -> list[str]:
     Examples
     --------
     >>> dataset_names()[:4]
-    ['celeba32', 'digits', 'fashion_mnist', 'mnist']
+    ['bibtex', 'birds', 'cal500', 'celeba32']
     """
     return sorted(_ENTRIES)
 
