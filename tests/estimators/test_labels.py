@@ -198,6 +198,16 @@ def test_held_out_rows_bring_their_labels() -> None:
             SDLGMClassifier(**QUICK).fit(X[:200], Y[:200], X[200:], labels)
 
 
+def test_later_rows_have_no_more_labels_than_there_are_slots() -> None:
+    few = Y.sum(axis=1) <= 2
+    model = SDLGMClassifier(**QUICK).partial_fit(X[few], Y[few])
+    with pytest.raises(FewhotError, match="fit it with n_slots=4"):
+        model.partial_fit(X, Y)
+    with pytest.raises(FewhotError, match="A row of y_val has 4 labels"):
+        SDLGMClassifier(**QUICK).fit(X[few], Y[few], X, Y)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
 def test_it_goes_through_scikit_learns_tools() -> None:
     pipeline = make_pipeline(StandardScaler(), SDLGMClassifier(**QUICK))
     assert cross_val_predict(pipeline, X, Y, cv=2).shape == Y.shape

@@ -90,9 +90,15 @@ class SupervisedSDLGM(LatentEstimator):
         return LabelledDataset(data, as_tensor(self._known(self._labels(y_val, data.n_rows, "y_val"), "y_val")))
 
     def _known(self, labels: np.ndarray, name: str) -> np.ndarray:
+        """Return labels that the fitted model can have; refuse others."""
         if labels.shape[1] != self.n_labels_:
             raise InvalidInputError(
                 f"{name} has {labels.shape[1]} columns and the model was fitted on {self.n_labels_} labels; give those."
+            )
+        most = int(labels.sum(axis=1).max(initial=0))
+        if self.label_loss == "count" and most > self.n_slots_:
+            raise InvalidInputError(
+                f"A row of {name} has {most} labels and the model {self.n_slots_} slots; fit it with n_slots={most}."
             )
         return labels
 
