@@ -187,6 +187,13 @@ def test_histories_that_make_no_sense_are_refused(name: str, kind: str, sparse: 
 
 
 @every
+def test_histories_of_nothing_are_refused(name: str) -> None:
+    with pytest.raises(InvalidInputError, match=r"nothing but zeros|no entry above 0") as caught:
+        recommender(name).fit(sp.csr_array((6, 4)))
+    assert_one_sentence(caught.value)
+
+
+@every
 def test_other_columns_are_refused(name: str) -> None:
     model = recommender(name).fit(histories())
     with pytest.raises(InvalidInputError, match=r"X has 8 features.*; pass the columns it was fitted on") as caught:

@@ -80,6 +80,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "rows-of-different-lengths": (lambda: [[1, 2], [3]], "rows of equal length"),
     "one-row": (lambda: np.ones(3), r"shape \(3,\); give a matrix"),
     "a-list-of-numbers": (lambda: [1, 2], r"shape \(2,\); give a matrix"),
+    "too-many-columns": (lambda: sp.csr_array((1, 2**31)), "X has 2,147,483,648 columns; rows are stored with"),
     "int": (lambda: 3, "X is int; give a sparse matrix"),
     "none": (lambda: None, "NoneType"),
     "anndata-without-a-matrix": (lambda: anndata.AnnData(obs=pd.DataFrame(index=["a"])), "NoneType"),

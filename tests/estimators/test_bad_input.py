@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import torch
 from sklearn.exceptions import NotFittedError
 from torch import nn
 
-from fewhot import HSVAE, MATVAE, NFA, VAE, VSC, FewhotError
+from fewhot import HSVAE, MATVAE, NFA, VAE, VSC, FewhotError, load
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.likelihoods import GaussianLikelihood
 from tests.estimators.cases import BOTH, SMALL, assert_one_sentence, count_rows, dense, grey_rows, small
@@ -394,3 +395,35 @@ def test_new_rows_outside_the_support_are_answered_with_what_a_fitted_model_leav
     assert_one_sentence(caught.value)
     with pytest.raises(InvalidInputError, match=r"or take likelihood='gaussian'\.$"):
         estimator.fit(value * X)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_counts_without_a_count_are_refused(sparse: bool) -> None:
+    X = np.zeros((20, 4))
+    with pytest.raises(InvalidInputError, match="nothing but zeros; give counts") as caught:
+        NFA(2, max_steps=2).fit(sp.csr_array(X) if sparse else X)
+    assert_one_sentence(caught.value)
+
+
+def test_a_model_too_large_for_memory_is_refused_in_a_sentence() -> None:
+    with pytest.raises(InvalidParameterError, match="does not fit into memory; give fewer n_components") as caught:
+        VAE(n_components=10**12).fit(grey_rows())
+    assert_one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("cls", [VSC, HSVAE])
+def test_another_default_precision_of_torch_changes_nothing(cls: type, tmp_path: Path) -> None:
+    X = grey_rows()
+    usual = small(cls).fit(X)
+    torch.set_default_dtype(torch.float64)
+    try:
+        estimator = small(cls).fit(X)
+        estimator.save(tmp_path / "model")
+        loaded = load(tmp_path / "model")
+        codes, scores, drawn = loaded.codes(X).values, loaded.score_samples(X), loaded.sample(3, random_state=0)
+        assert torch.get_default_dtype() == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+    np.testing.assert_array_equal(codes.toarray(), usual.codes(X).values.toarray())
+    np.testing.assert_array_equal(scores, usual.score_samples(X))
+    np.testing.assert_array_equal(drawn, usual.sample(3, random_state=0))

@@ -6,6 +6,7 @@ import math
 from itertools import combinations
 from typing import Any
 
+import anndata
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -105,6 +106,14 @@ def test_columns_of_a_frame_are_told_by_their_names(frame: Any) -> None:
     assert topic_coherence(recorded(), turned).values == expected
     assert topic_coherence(TOPICS, turned, vocabulary=VOCABULARY).values == expected
     assert topic_coherence(TOPICS, turned).values == expected
+
+
+def test_columns_of_an_anndata_are_told_by_their_names() -> None:
+    order = list(reversed(range(len(VOCABULARY))))
+    names = pd.DataFrame(index=[VOCABULARY[column] for column in order])
+    turned = anndata.AnnData(sp.csr_matrix(X[:, order].astype(float)), var=names)
+    assert topic_coherence(TOPICS, turned).values == pytest.approx(GENSIM["npmi"])
+    assert topic_coherence(recorded(), turned).values == pytest.approx(GENSIM["npmi"])
 
 
 def test_topics_without_names_are_read_by_the_place_of_the_columns() -> None:

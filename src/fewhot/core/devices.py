@@ -50,3 +50,16 @@ def matrix_precision(precision: str, device: torch.device) -> Generator[None, No
             yield
     finally:
         torch.set_float32_matmul_precision(before)
+
+
+@contextmanager
+def in_float32() -> Generator[None, None, None]:
+    """Run a block, or a function, with new tensors in single precision, and give the caller's default back."""
+    before = torch.get_default_dtype()
+    if before != torch.float32:
+        torch.set_default_dtype(torch.float32)
+    try:
+        yield
+    finally:
+        if before != torch.float32:
+            torch.set_default_dtype(before)

@@ -18,6 +18,7 @@ from fewhot.data.stored import ARRAYS, FACTS, FORMAT, StoredRows
 
 LARGEST_WHOLE = 2**24
 """Above this, float32 does not tell neighbouring whole numbers apart."""
+LARGEST_COLUMN = int(np.iinfo(ARRAYS["indices"]).max)
 
 
 def write_rows(path: str | Path, X: Any) -> None:
@@ -81,6 +82,8 @@ def _write(folder: Path, blocks: Iterable[Any]) -> None:
                 raise InvalidInputError(
                     f"Blocks of {n_columns} and of {width} columns were given; give all the same columns."
                 )
+            if width > LARGEST_COLUMN:
+                raise InvalidInputError(f"X has {width:,} columns; rows are stored with {LARGEST_COLUMN:,} at most.")
             n_columns = width
             parts["data"].write(_as_stored(csr.data).data)
             parts["indices"].write(np.ascontiguousarray(csr.indices, dtype=ARRAYS["indices"]).data)

@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from fewhot.core.checks import one_of, real_number, truth, whole_number
-from fewhot.core.errors import InvalidParameterError
+from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS, LIKELIHOODS
 from fewhot.core.schedules import Geometric, Linear, Schedule
-from fewhot.data import as_dataset
+from fewhot.data import Dataset, as_dataset
 from fewhot.estimators.documentation import documented
 from fewhot.estimators.gated import GatedEstimator
 from fewhot.estimators.recipes import Recipe
@@ -306,6 +306,12 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         """Return the cosine between the items' rows of the decoder's last layer."""
         weights = self.module_.decoder.output_weights[: self.n_features_in_]
         return cosine(weights.cpu().numpy(), items)
+
+    def _training_rows(self, X: Any, y: Any, *, goes_on: bool) -> Dataset:
+        data = super()._training_rows(X, y, goes_on=goes_on)
+        if data.spec.maximum <= 0 <= data.spec.minimum:
+            raise InvalidInputError("X holds nothing but zeros; give counts, some of them above 0.")
+        return data
 
     def _build(self, spec: DataSpec, n_steps: int) -> LatentModel:
         return nfa(

@@ -20,6 +20,7 @@ from fewhot.estimators.documentation import documented
 from fewhot.estimators.labels import indicator_matrix, label_names
 from fewhot.estimators.sdlgm_supervised import SupervisedSDLGM
 from fewhot.estimators.undoing import undone_on_failure
+from fewhot.estimators.validation import rows_at
 from fewhot.likelihoods.base import Likelihood
 from fewhot.metrics.labels import macro_f1, micro_f1
 
@@ -278,10 +279,3 @@ class SDLGMClassifier(ClassifierMixin, SupervisedSDLGM):
         tags.target_tags.single_output = False
         tags.target_tags.multi_output = True
         return tags
-
-
-def rows_at(X: Any, rows: np.ndarray) -> Any:
-    """Return some rows of an array, a matrix or a frame."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]

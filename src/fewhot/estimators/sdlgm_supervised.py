@@ -155,7 +155,7 @@ class SupervisedSDLGM(LatentEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         one_of("variant", self.variant, VARIANTS)
-        one_of("label_loss", self.label_loss, tuple(KINDS))
+        one_of("label_loss", self.label_loss, KINDS)
         if self.n_slots is not None:
             whole_number("n_slots", self.n_slots)
         real_number("label_weight", self.label_weight, low=0, open_low=True)

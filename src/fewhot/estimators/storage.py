@@ -16,6 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from fewhot.core.devices import in_float32, resolve_device
 from fewhot.core.errors import FewhotError, InvalidParameterError, NotSavableError, RunFolderError
 from fewhot.core.files import folder_path, replacing_file, write_json
 from fewhot.core.parts import UserParts, decode, encode
@@ -64,6 +65,7 @@ def write_run(
         raise RunFolderError(f"The run could not be written to {folder} ({reason}); {_remedy_of(error)}.") from error
 
 
+@in_float32()
 def load(path: str | Path, parts: UserParts | None = None, device: str = "auto") -> Any:
     """Return a fitted estimator from a run folder.
 
@@ -81,8 +83,6 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
     Nothing in the folder is executed: the configuration names registered classes and the weights are plain tensors.
     What an optimiser remembers is not among them: a warm start of a loaded model goes on from its weights alone.
     """
-    from fewhot.core.devices import resolve_device
-
     if not isinstance(parts, Mapping | None):
         raise InvalidParameterError(f"parts is {reprlib.repr(parts)}; it must map names to classes of your own.")
     folder = folder_path(path)

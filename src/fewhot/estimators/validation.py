@@ -91,6 +91,8 @@ def interactions_of(
         raise InvalidInputError(f"X holds values as large as {high:.3g}; rescale them first.")
     rows = rows.astype(dtype)
     rows.eliminate_zeros()
+    if fitting and not rows.nnz:
+        raise InvalidInputError("X holds no entry above 0; give the items that users have.")
     if fitting:
         estimator.n_users_ = rows.shape[0]  # pyright: ignore[reportAttributeAccessIssue]
     return rows
@@ -114,6 +116,13 @@ def codes_of(Z: Any, n_units: int) -> Any:
     if not (np.abs(values) <= np.finfo(np.float32).max).all():
         raise InvalidInputError("The codes contain NaN or infinity; inverse_transform takes finite float32 numbers.")
     return Z
+
+
+def rows_at(X: Any, rows: np.ndarray) -> Any:
+    """Return some rows of an array, a matrix or a frame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
 
 
 def _checked(estimator: BaseEstimator, matrix: Any, columns: Any, *, fitting: bool, name: str) -> Any:

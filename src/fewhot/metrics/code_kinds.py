@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from fewhot.core.checks import one_of
-from fewhot.core.devices import matrix_precision
+from fewhot.core.devices import in_float32, matrix_precision
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import Batch, Knobs
 from fewhot.core.seeding import resolve_seed, stream
@@ -91,8 +91,8 @@ def activity_probabilities(estimator: Any, X: Any) -> np.ndarray:
 def encoded(estimator: Any, X: Any) -> Iterator[tuple[Batch, Any]]:
     """Yield batches of rows as the model observes them, with the encoder's local parameters; in float32."""
     module, data = estimator.module_, estimator._rows(X)
-    first = module.bank(_ENCODING_DRAWS, estimator.seed_, "refinement", data.device)[0]
-    with torch.no_grad(), matrix_precision("float32", data.device):
+    with torch.no_grad(), in_float32(), matrix_precision("float32", data.device):
+        first = module.bank(_ENCODING_DRAWS, estimator.seed_, "refinement", data.device)[0]
         for batch in data.batches(BATCH):
             seen = module.observe(batch, first)
             yield seen, module.psi(seen)

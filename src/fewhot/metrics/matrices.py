@@ -15,6 +15,7 @@ def as_matrix(values: Any, name: str) -> Any:
     """Return a float64 array or CSR matrix of shape (n, K); sparse input stays sparse."""
     if hasattr(values, "format") and is_sparse(values):
         check_entries(values, name)
+    values = values.X if hasattr(values, "var_names") else values  # of an AnnData
     matrix: Any = values.tocsr() if hasattr(values, "tocsr") else np.asarray(values)
     if matrix.ndim != 2 or not matrix.shape[0] or matrix.dtype.kind not in "fiub":
         raise InvalidInputError(
@@ -53,8 +54,8 @@ def as_counts(X: Any, name: str = "X", n_columns: int | None = None) -> Any:
 
 
 def column_names(X: Any) -> list[str] | None:
-    """Return the names of a frame's columns; None for what has none, or others than text."""
-    names: list[Any] = list(getattr(X, "columns", ()))
+    """Return the names of the columns of a frame or an AnnData; None for what has none, or others than text."""
+    names: list[Any] = list(getattr(X, "var_names", getattr(X, "columns", ())))
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
@@ -73,7 +74,7 @@ def in_order_of(names: list[str] | None, X: Any, name: str, whose: str) -> Any:
             f"{name} has the column {other!r}, which is not in {whose}; give the same columns, or {name}.to_numpy() "
             f"if they are the same in the same order."
         )
-    return X[names]
+    return X[:, names] if hasattr(X, "var_names") else X[names]
 
 
 def is_sparse(matrix: Any) -> bool:

@@ -42,16 +42,20 @@ def discrete_training(
     """
     one_of("estimator", name, ESTIMATORS)
     if name in BY_SCORE:
-        inference = {
-            "score-function": lambda: ScoreFunction(),
-            "muprop": lambda: ScoreFunction(expand=True),
-            "leave-one-out": lambda: LeaveOneOut(n_draws),
-            "vimco": lambda: VIMCO(n_draws),
-        }[name]()
         baseline: list[Term] = []
         if name == "score-function":  # what an expansion leaves of the likelihood is about 0 as it is
             baseline.append(LearnedBaseline(features_for(spec), spec.n_columns))
-        return DiscreteTraining(choice_estimator("straight-through"), inference, baseline, {})
+        return DiscreteTraining(choice_estimator("straight-through"), _by_score(name, n_draws), baseline, {})
     falls = Exponential(temperature, temperature_decay, least_temperature) if temperature_decay else None
     schedules: dict[str, Schedule] = {} if falls is None else {"temperature": falls}
     return DiscreteTraining(choice_estimator(name, temperature), Amortised(n_draws=n_draws), [], schedules)
+
+
+def _by_score(name: str, n_draws: int) -> Inference:
+    match name:
+        case "leave-one-out":
+            return LeaveOneOut(n_draws)
+        case "vimco":
+            return VIMCO(n_draws)
+        case _:
+            return ScoreFunction(expand=name == "muprop")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -14,6 +12,7 @@ from fewhot.core.registry import TERMS
 from fewhot.distributions import SlotCounts
 from fewhot.objectives.objective import Term
 
+KINDS = ("count", "presence", "sample")
 _MARGIN = 1e-6
 
 
@@ -42,7 +41,7 @@ class LabelLikelihood(Term):
     def __init__(self, n_labels: int, kind: str = "count", weight: float = 1.0) -> None:
         super().__init__()
         self.n_labels = whole_number("n_labels", n_labels)
-        self.kind = one_of("label_loss", kind, tuple(KINDS))
+        self.kind = one_of("label_loss", kind, KINDS)
         self.weight = real_number("weight", weight, low=0)
 
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
@@ -50,8 +49,12 @@ class LabelLikelihood(Term):
         assert isinstance(result.q, SlotCounts)
         if result.batch.y is None:
             return Terms(result.draw.z.new_zeros(()), result.draw.z.new_zeros(()))
-        kind = "presence" if self.kind == "sample" and knobs.gates == "exact" else self.kind
-        value = KINDS[kind](result, result.q, result.batch.y, self.n_labels)  # (..., B)
+        if self.kind == "count":
+            value = count_likelihood(result.q, result.batch.y, self.n_labels)  # (B,)
+        elif self.kind == "presence" or knobs.gates == "exact":
+            value = presence_likelihood(result.q, result.batch.y, self.n_labels)  # (B,)
+        else:
+            value = sample_likelihood(result.draw.z, result.batch.y, self.n_labels)  # (..., B)
         return Terms(value.new_zeros(()), -self.weight * value.mean(), {"label_likelihood": value})
 
 
@@ -70,21 +73,7 @@ def presence_likelihood(q: SlotCounts, y: Tensor, n_labels: int) -> Tensor:
     return (y * torch.log(-torch.expm1(log_absent)) + (1 - y) * log_absent).sum(-1)
 
 
-def _of_counts(result: Pass, q: SlotCounts, y: Tensor, n_labels: int) -> Tensor:
-    return count_likelihood(q, y, n_labels)
-
-
-def _of_presence(result: Pass, q: SlotCounts, y: Tensor, n_labels: int) -> Tensor:
-    return presence_likelihood(q, y, n_labels)
-
-
-def _of_sample(result: Pass, q: SlotCounts, y: Tensor, n_labels: int) -> Tensor:
-    said = result.draw.z[..., :n_labels].clamp(_MARGIN, 1 - _MARGIN)
+def sample_likelihood(z: Tensor, y: Tensor, n_labels: int) -> Tensor:
+    """Return the log-probability of labels whose probabilities are soft counts of a draw, (..., B)."""
+    said = z[..., :n_labels].clamp(_MARGIN, 1 - _MARGIN)
     return -F.binary_cross_entropy(said, y.expand(said.shape), reduction="none").sum(-1)
-
-
-KINDS: dict[str, Callable[[Pass, SlotCounts, Tensor, int], Tensor]] = {
-    "count": _of_counts,
-    "presence": _of_presence,
-    "sample": _of_sample,
-}

@@ -31,7 +31,7 @@ def model_in_words(estimator: Any) -> str:
 def _model(estimator: Any, summary: Any) -> list[tuple[str, str]]:
     facts = getattr(summary, "facts", {})
     rows = [("Model", f"{type(estimator).__name__}. {model_in_words(estimator)}")]
-    units = f"{estimator.n_components}"
+    units = f"{estimator.module_.latent.n_latent}"
     asked = facts.get("asked")
     rows.append(("Units", units if asked is None else f"{units}, of which {asked:g} active a row were asked for"))
     likelihood = facts.get("likelihood_says") or getattr(estimator, "likelihood_", "")

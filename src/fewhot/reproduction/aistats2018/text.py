@@ -27,7 +27,7 @@ from fewhot.reproduction.measurements import Measurements, Value
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BEST_PUBLISHED = 828.0
+BEST_ROW, BEST_PUBLISHED = (1, "refined", "tfidf"), 828.0
 ROWS = [(n, how, what) for n in LAYERS for how in TRAININGS for what in FEATURES]
 QUOTED = (
     "Quoted there: LDA 1091 (50 topics) and 1058 (200), RSM 953, SBN 909, fDARN 917, NVDM 836 (50 units) and 852 (200)."
@@ -39,7 +39,7 @@ RCV1_MISSING = (
 
 
 def judge_table(measured: Measurements) -> list[Reading]:
-    """Judge that optimising helps in every row, that tf-idf does, and how low the best row is."""
+    """Judge that optimising helps in every row, that tf-idf does, and how low the best row published is."""
     checks = []
     everything, measured = measured, measured.where(tuned=None)
     for n, how, what in ROWS:
@@ -58,13 +58,19 @@ def judge_table(measured: Measurements) -> list[Reading]:
                     f"{n}-{trained}: tf-idf is below norm under ψ*", tfidf.mean < norm.mean, f"{tfidf} against {norm}"
                 )
             )
-    name, best = best_setting(everything)
-    statement = f"the best setting on validation documents, {name}, is at most {BEST_PUBLISHED:g}"
-    checks.append(Check(statement, best.mean <= BEST_PUBLISHED, str(best)))
+    best = measured.value("refined", **_row_settings(BEST_ROW))
+    name, chosen = chosen_setting(everything)
+    checks.append(
+        Check(
+            f"{row_name(_row_settings(BEST_ROW))}, the best row published, is at most {BEST_PUBLISHED:g}",
+            best.mean <= BEST_PUBLISHED,
+            f"{best}; chosen among all settings on validation documents, {name}: {chosen}",
+        )
+    )
     return [Reading(None, checks)]
 
 
-def best_setting(measured: Measurements) -> tuple[str, Value]:
+def chosen_setting(measured: Measurements) -> tuple[str, Value]:
     """Return the setting with the lowest perplexity of validation documents under ψ*, and its test perplexity."""
     settings = {
         **{row_name(known): {**known, "tuned": None} for known in map(_row_settings, ROWS)},
@@ -140,8 +146,8 @@ TABLE_3 = Entry(
     ),
     rule=(
         "In every row the perplexity under ψ* is below that under ψ(x) by more than 2 SE; in every pair under ψ*, "
-        f"tf-idf is below norm; of these rows and the settings of our own, the one with the lowest perplexity of "
-        f"validation documents under ψ* is at most {BEST_PUBLISHED:g} on test documents."
+        f"tf-idf is below norm; the best row published, 1-ψ*-tfidf, is at most {BEST_PUBLISHED:g} under ψ*. Beside it, "
+        "of these rows and the settings of our own, the test perplexity of the one chosen on validation documents."
     ),
     open_choices=(
         "Test documents: the 7,505 of the released file; training documents are a reconstruction whose word totals are "

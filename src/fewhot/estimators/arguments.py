@@ -1,0 +1,154 @@
+"""What every estimator is told: its arguments, the recipe behind those left open, and their checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from fewhot.core.checks import one_of, real_number, truth, whole_number
+from fewhot.core.devices import PRECISIONS
+from fewhot.core.errors import InvalidParameterError
+from fewhot.core.records import DataSpec
+from fewhot.core.registry import LIKELIHOODS
+from fewhot.core.seeding import resolve_seed
+from fewhot.estimators.recipes import Recipe
+from fewhot.likelihoods.base import Likelihood
+from fewhot.nn.conv import CHANNELS
+from fewhot.training import Callback, RunFolder
+from fewhot.training.callbacks import as_callback
+from fewhot.training.capture import CHOICES
+
+_TRAINING_ARGUMENTS = frozenset(
+    [
+        "max_steps",
+        "max_epochs",
+        "batch_size",
+        "learning_rate",
+        "validation_fraction",
+        "n_iter_no_change",
+        "warm_start",
+        "refine_steps",
+        "device",
+        "precision",
+        "compile",
+        "random_state",
+        "verbose",
+        "callbacks",
+        "sparse_output",
+        "max_active",
+    ]
+)
+"""Arguments that may change while a model is trained further; all others say what the model is."""
+
+
+class Arguments(BaseEstimator):
+    """The arguments of a latent variable model, as given and as chosen."""
+
+    recipes: ClassVar[dict[str | None, Recipe]] = {None: Recipe()}
+    # Parameters that every subclass declares in its constructor.
+    n_components: int
+    hidden_layer_sizes: Any
+    likelihood: Any
+    observation: str
+    encoder: Any
+    max_steps: int | None
+    max_epochs: int | None
+    batch_size: int | None
+    learning_rate: float | None
+    validation_fraction: float
+    n_iter_no_change: int | None
+    warm_start: bool
+    refine_steps: int
+    recipe: str | None
+    device: Any
+    precision: str
+    compile: Any
+    random_state: Any
+    verbose: int
+    callbacks: Any
+
+    def _structure(self) -> dict[str, str]:
+        return {name: repr(v) for name, v in self.get_params(deep=False).items() if name not in _TRAINING_ARGUMENTS}
+
+    def _n_steps(self, epoch: int) -> int:
+        if self.max_epochs is None:
+            return self._chosen("max_steps")
+        steps = self.max_epochs * epoch
+        return steps if self.max_steps is None else min(steps, self.max_steps)
+
+    def _callbacks(self) -> tuple[RunFolder | None, list[Callback]]:
+        if not isinstance(self.callbacks, list | tuple | None):
+            raise InvalidParameterError(
+                f"callbacks is {self.callbacks!r}; it must be a list, such as [RunFolder(path)]."
+            )
+        given = list(self.callbacks or [])
+        runs = [item for item in given if isinstance(item, RunFolder)]
+        if len(runs) > 1:
+            raise InvalidParameterError("callbacks holds more than one RunFolder; a fit writes to one.")
+        return next(iter(runs), None), [as_callback(item) for item in given if not isinstance(item, RunFolder)]
+
+    def _seed_for(self, run: RunFolder | None) -> int:
+        """Return the seed of a fresh fit; one without a random_state that resumes takes its folder's."""
+        known = run.seed if run is not None and self.random_state is None else None
+        return resolve_seed(self.random_state) if known is None else known
+
+    def _chosen(self, name: str) -> Any:
+        """Return an argument, or the recipe's value where it was left open."""
+        value = getattr(self, name)
+        return getattr(self.recipes[self.recipe], name) if value is None or _is_auto(value) else value
+
+    def _chosen_likelihood(self, n_columns: int) -> str | Likelihood:
+        recipe = self.recipes[self.recipe]
+        if not _is_auto(self.likelihood) or recipe.likelihood == "auto":
+            return self.likelihood
+        return LIKELIHOODS[recipe.likelihood](n_columns, **dict(recipe.likelihood_options))
+
+    def _chosen_encoder(self) -> Any:
+        return self.recipes[self.recipe].encoder if _is_auto(self.encoder) else self.encoder
+
+    def _hidden_layer_sizes(self) -> Any:
+        """Return the widths of the layers; convolutions have channels of their own where none are given."""
+        convolves = self.hidden_layer_sizes is None and self._chosen_encoder() == "conv"
+        return CHANNELS if convolves else self._chosen("hidden_layer_sizes")
+
+    def _model_arguments(self, spec: DataSpec) -> dict[str, Any]:
+        return {
+            "n_latent": self.n_components,
+            "hidden_layer_sizes": tuple(self._hidden_layer_sizes()),
+            "encoder": self._chosen_encoder(),
+            "likelihood": self._chosen_likelihood(spec.n_columns),
+            "observation": self._chosen("observation"),
+        }
+
+    def _check_parameters(self) -> None:
+        one_of("recipe", self.recipe, list(self.recipes))
+        whole_number("n_components", self.n_components)
+        for name in ("max_steps", "max_epochs", "batch_size", "n_iter_no_change"):
+            if getattr(self, name) is not None:
+                whole_number(name, getattr(self, name))
+        whole_number("refine_steps", self.refine_steps, least=0)
+        if not isinstance(self.verbose, bool | np.bool_):
+            whole_number("verbose", self.verbose, least=0)
+        for name in ("warm_start", "sparse_output"):
+            truth(name, getattr(self, name, False))
+        if self.learning_rate is not None:
+            real_number("learning_rate", self.learning_rate, low=0, open_low=True)
+        real_number("validation_fraction", self.validation_fraction, low=0, high=0.9)
+        one_of("precision", self.precision, PRECISIONS)
+        one_of("compile", self.compile, CHOICES)
+        if isinstance(self.likelihood, str) and not _is_auto(self.likelihood):
+            LIKELIHOODS[self.likelihood]
+        sizes = self._hidden_layer_sizes()
+        if isinstance(sizes, str) or not np.iterable(sizes) or not isinstance(sizes, Sized) or not len(sizes):
+            raise InvalidParameterError(
+                f"hidden_layer_sizes is {sizes!r}; it must be a sequence of whole numbers, such as (400,)."
+            )
+        for size in sizes:
+            whole_number("each of hidden_layer_sizes", size)
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"

@@ -1,0 +1,191 @@
+"""Fitting a model: rows and arguments in, a trained module out, and nothing changed where it fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+
+from fewhot.core.devices import in_float32, resolve_device, resolve_precision
+from fewhot.core.errors import InvalidParameterError
+from fewhot.core.records import DataSpec
+from fewhot.core.seeding import PrivateDraws, derive_seed
+from fewhot.data import Dataset
+from fewhot.estimators.arguments import Arguments
+from fewhot.estimators.fingerprint import fingerprint
+from fewhot.estimators.undoing import undone_on_failure
+from fewhot.estimators.validation import dataset_of
+from fewhot.models.latent_model import LatentModel
+from fewhot.training import RunFolder, Settings, Trainer
+from fewhot.training.run_folder import State
+
+_LEAST_HELD_OUT = 2
+_ENOUGH_HELD_OUT = 100  # fewer rows say too little of how many units are on
+
+
+class Fitting(Arguments):
+    """Fit a latent variable model. Subclasses say which model, in `_build`."""
+
+    # What training learns.
+    module_: LatentModel
+    history_: list[dict[str, Any]]
+    n_iter_: int
+    seed_: int
+    data_spec_: DataSpec
+    n_features_in_: int
+
+    @torch.inference_mode(mode=False)
+    @torch.enable_grad()
+    def fit(self, X: Any, y: Any = None, X_val: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X
+            Rows: a dense or sparse array, a frame, a torch tensor, an AnnData or a memory-mapped array, (n, p).
+        y
+            Ignored.
+        X_val
+            Held-out rows for early stopping and reported bounds; None holds out ``validation_fraction`` of X when
+            ``n_iter_no_change`` is set.
+        """
+        return self._fit_rows((X, y), (X_val, None), further=self.warm_start)
+
+    @torch.inference_mode(mode=False)
+    @torch.enable_grad()
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Go through X once more, beginning a model at the first call; schedules run over ``max_steps`` in all."""
+        return self._fit_rows((X, y), (None, None), further=True, one_pass=True)
+
+    @in_float32()
+    def _fit_rows(
+        self, rows: tuple[Any, Any], held_out: tuple[Any, Any], *, further: bool, one_pass: bool = False
+    ) -> Self:
+        """Fit a new model to X and y, or ``further`` the one there is; a fit that fails leaves everything as it was."""
+        self._check_parameters()
+        goes_on = bool(further) and self._may_go_on()
+        with undone_on_failure(self, self.module_ if goes_on else None):
+            data = self._training_rows(*rows, goes_on=goes_on)
+            told = None if held_out[0] is None else self._held_out_rows(*held_out)
+            run = self._train(data, told, goes_on=goes_on, one_pass=one_pass)
+        if run is not None:
+            self.save(run.path)
+        return self
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted estimator to a folder: safetensors and JSON, never pickle."""
+        from fewhot.estimators.storage import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    def _training_rows(self, X: Any, y: Any, *, goes_on: bool) -> Dataset:
+        """Return the rows to fit; labels are ignored here."""
+        return dataset_of(self, X, fitting=not goes_on)
+
+    def _held_out_rows(self, X_val: Any, y_val: Any) -> Dataset:
+        """Return rows to judge by."""
+        return dataset_of(self, X_val, fitting=False, name="X_val")
+
+    def _may_go_on(self) -> bool:
+        """Say whether there is a fitted model; refuse to train it further under arguments it was not built with."""
+        if not hasattr(self, "module_"):
+            return False
+        now = self._structure()
+        changed = [name for name, value in getattr(self, "_built_with", now).items() if now.get(name) != value]
+        if changed:
+            raise InvalidParameterError(
+                f"{', '.join(changed)} changed since the model was built, and training would go on with it as it "
+                f"is; set warm_start=False and call fit to begin anew."
+            )
+        return True
+
+    def _train(self, data: Dataset, held_out: Dataset | None, *, goes_on: bool, one_pass: bool) -> RunFolder | None:
+        """Train, keep what was learned, and return where the run is to be saved."""
+        device = resolve_device(self.device)
+        run, callbacks = self._callbacks()
+        seed = self.seed_ if goes_on else self._seed_for(run)
+        train = data
+        if held_out is None and not one_pass:
+            train, held_out = self._split(data, seed)
+        batch_size = min(self._chosen("batch_size"), train.n_rows)
+        epoch = -(-train.n_rows // batch_size)
+        n_steps = self._n_steps(epoch)
+        module = self.module_ if goes_on else self._new_module(train, seed, n_steps)
+        for rows in (train, held_out):
+            if rows is not None:
+                self._check_support(module, rows.spec)
+        if run is not None:
+            module.to_config()  # refuses now what could not be saved at the end
+        before = self.n_iter_ if goes_on else 0
+        settings = Settings(
+            max_steps=before + (epoch if one_pass else n_steps),
+            batch_size=batch_size,
+            learning_rate=self._chosen("learning_rate"),
+            evaluate_every=max(min(epoch, n_steps), n_steps // 100, 1),
+            patience=None if one_pass or held_out is None else self.n_iter_no_change,
+            settled_at=max(before, module.settled_at),
+            precision=resolve_precision(self.precision, device),
+            compile=self.compile,
+            seed=seed,
+        )
+        trainer = Trainer(
+            module.to(device),
+            settings,
+            run=run,
+            callbacks=callbacks,
+            show_progress=bool(self.verbose),
+            state=getattr(self, "_training_state", None) if goes_on else None,
+            start=before,
+            records=self.history_ if goes_on else (),
+        )
+        print_of = None if run is None else fingerprint(self, train, held_out, seed=seed, start=before)
+        self.history_ = trainer.fit(train.to(device), None if held_out is None else held_out.to(device), print_of)
+        self.module_ = module
+        self.seed_ = seed
+        self.n_iter_ = trainer.done
+        self.data_spec_ = data.spec
+        self._training_state: State = trainer.state_to_go_on()
+        self._n_features_out = module.latent.n_latent
+        self._built_with = self._structure()
+        if not one_pass:
+            told = data if held_out is None or held_out.n_rows < _ENOUGH_HELD_OUT else held_out
+            self._finish(told.to(device))
+        return run
+
+    def _finish(self, rows: Dataset) -> None:
+        """Do what is left to do after training, looking at held-out rows, or at all rows when they are too few."""
+
+    def _new_module(self, train: Dataset, seed: int, n_steps: int) -> LatentModel:
+        module = self._built(train.spec, seed, n_steps)
+        module.fit_features(train.moments(module.observation))
+        return module
+
+    def _built(self, spec: DataSpec, seed: int, n_steps: int) -> LatentModel:
+        try:
+            with torch.device("cpu"), PrivateDraws(seed, "initialisation"):
+                return self._build(spec, n_steps)
+        except RuntimeError as error:
+            if "allocate memory" not in str(error):
+                raise
+            raise InvalidParameterError(
+                "The model does not fit into memory; give fewer n_components or smaller hidden_layer_sizes."
+            ) from error
+
+    def _build(self, spec: DataSpec, n_steps: int) -> LatentModel:
+        """Return a fresh model for such data; ``n_steps`` is the length of its schedules."""
+        raise TypeError(f"{type(self).__name__} does not say its model; define _build(spec, n_steps).")
+
+    def _split(self, data: Dataset, seed: int) -> tuple[Dataset, Dataset | None]:
+        n_held = int(data.n_rows * self.validation_fraction)
+        if self.n_iter_no_change is None or n_held < _LEAST_HELD_OUT:
+            return data, None
+        rows = np.random.default_rng(derive_seed(seed, "validation")).permutation(data.n_rows)
+        return data.subset(np.sort(rows[n_held:])), data.subset(np.sort(rows[:n_held]))
+
+    def _check_support(self, module: LatentModel, spec: DataSpec) -> None:
+        module.observation.check(spec)
+        module.decoder.head.check(module.observation.spec(spec))
