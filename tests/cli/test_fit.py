@@ -225,9 +225,11 @@ def test_rows_to_judge_by_are_checked_before_the_fit(value: float, said: str, tm
 
 
 def test_rows_without_a_count_have_no_perplexity_and_a_report_all_the_same(tmp_path: Path) -> None:
+    np.save(tmp_path / "rows.npy", np.eye(30, 4, dtype=np.float32))
     np.save(tmp_path / "empty.npy", np.zeros((30, 4), dtype=np.float32))
     small = ["--model", "nfa", "--n-components", "2", "--hidden", "4", "--max-steps", "5", "--device", "cpu", "--quiet"]
-    found = parsed(done("fit", tmp_path / "empty.npy", *small, "--out", tmp_path / "run", "--json"))
+    tested = ("--test", tmp_path / "empty.npy")
+    found = parsed(done("fit", tmp_path / "rows.npy", *tested, *small, "--out", tmp_path / "run", "--json"))
     names = [number["name"] for number in found["numbers"]]
     assert "bound" in names
     assert "perplexity" not in names

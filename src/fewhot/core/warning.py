@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 
-_INSIDE = ("fewhot", "torch", "sklearn")
+_INSIDE = ("fewhot", "torch", "sklearn", "contextlib")
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

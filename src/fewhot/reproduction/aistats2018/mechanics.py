@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BOTH = tuple(TRAININGS)
+ALL_WORDS = 2000
 EARLY, LATE = [0, SWITCH], [SWITCH, None]
 STAND_IN = (
     f"20 Newsgroups (10,768 documents, 2,000 words) stands in for Wikipedia (1.1 million, 20,000), with {SHORT} passes."
@@ -174,6 +175,19 @@ def draw_curves(measured: Measurements) -> dict[str, Figure]:
     return {"bounds": figure}
 
 
+def draw_gain(measured: Measurements) -> dict[str, Figure]:
+    """Draw the relative gain of ψ* against the size of the vocabulary."""
+    from fewhot.reproduction.figures import curves, panels
+
+    sizes = {n: n or ALL_WORDS for n in WORDS if measured.where(n_words=n).rows}
+    gains = {size: _gain(measured, n) for n, size in sizes.items()}
+    figure, axes = panels(1, 1, width=6.0)
+    said = "gain of ψ* in perplexity (share)"
+    curves(axes[0, 0], {"three layers, tf-idf": gains}, title="", x="words", y=said)
+    axes[0, 0].axhline(0.0, color="0.6", linewidth=0.8)
+    return {"gain": figure}
+
+
 def _label(settings: Any) -> str:
     begin, end = settings["refined_epochs"] or (None, None)
     parts = [
@@ -217,6 +231,7 @@ FIGURE_4 = entry(
     f"The relative gain with all words is above that with {WORDS[0]} by more than 2 SE.",
     cells=vocabulary_cells,
     judge=judge_vocabulary,
+    draw=draw_gain,
 )
 FIGURE_5 = entry(
     "figure 5",

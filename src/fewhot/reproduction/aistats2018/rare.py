@@ -58,6 +58,15 @@ def draw_rare_words(measured: Measurements) -> dict[str, Figure]:
     return {"rare-words": figure}
 
 
+def draw_scatter(measured: Measurements) -> dict[str, Figure]:
+    """Draw the divergence of training documents against their rare words, of the first seed of 3-ψ(x)."""
+    from fewhot.plots import rare_words
+
+    here = measured.where(inference="amortised")
+    apart, rare = here.array("divergences_train"), here.array("rare_words_train")
+    return {} if apart is None or rare is None else {"rare-words": rare_words(rare, apart)}
+
+
 def _scaled(values: np.ndarray) -> np.ndarray:
     low, high = float(values.min()), float(values.max())
     return (values - low) / (high - low or 1.0)
@@ -70,6 +79,7 @@ FIGURE_6 = entry(
     f"The correlation, on 2,000 training documents of 3-ψ(x), is at least {MODERATE:g}.",
     cells=plain_cells,
     judge=judge_rare_words,
+    draw=draw_scatter,
 )
 FIGURE_11 = entry(
     "figure 11",

@@ -105,7 +105,9 @@ def draw_bounds(measured: Measurements) -> dict[str, Figure]:
             axes[0, 1].semilogy(range(1, len(spectrum) + 1), spectrum, linewidth=1, **style)
     axes[0, 0].set(xlabel="epoch", ylabel="validation bound under ψ(x) (nats)")
     axes[0, 1].set(xlabel="singular value, in order", ylabel="of the decoder's Jacobian at 0")
-    axes[0, 1].legend(frameon=False, fontsize="x-small")
+    figure.legend(
+        *axes[0, 1].get_legend_handles_labels(), frameon=False, fontsize="x-small", loc="outside right center"
+    )
     for one in axes[0]:
         one.spines[["top", "right"]].set_visible(False)
         one.grid(alpha=0.25, linewidth=0.6)
