@@ -144,6 +144,13 @@ def test_planted_topics_are_found(fitted: LDA, documents: np.ndarray) -> None:
     assert (share.argmax(axis=1)[40:] != share[0].argmax()).all()
 
 
+def test_topics_at_their_geometric_mean_give_looser_bounds(fitted: LDA, documents: np.ndarray) -> None:
+    geometric = clone(fitted).set_params(fixed_topics="geometric").fit(documents)
+    assert (geometric.topics_.sum(axis=1) < 1).all()
+    assert (geometric.topics_ < fitted.topics_).all()
+    assert (geometric.score_samples(documents) < fitted.score_samples(documents)).all()
+
+
 def test_perplexity_is_of_the_bounds(documents: np.ndarray) -> None:
     X = sp.csr_array(np.vstack([documents, np.zeros((3, 8), int)]))
     model = LDA(2, random_state=0).fit(X)

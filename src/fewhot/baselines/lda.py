@@ -38,12 +38,9 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline):
     .. math:: \theta \sim \mathrm{Dirichlet}(\alpha), \qquad t_i \sim \theta, \qquad w_i \sim \beta_{t_i}
 
     Topics are fitted by scikit-learn's variational Bayes. What is said of documents is computed here, with the topics
-    held fixed at their mean :math:`\beta_{kv} = \lambda_{kv} / \sum_w \lambda_{kw}`: each document's variational
-    posterior is iterated to convergence, and its bound stands alone. (scikit-learn's ``perplexity`` adds a term
-    for the topics themselves, of the size of the training set, whatever the number of documents that are scored.)
-    Of the ways to fix topics, the mean is the one in which the words of each sum to 1, so that the bound is on the
-    log-probability under a model; :math:`\exp \mathbb{E}[\log \beta]`, which training uses, sums to less and would
-    give a looser bound on the same.
+    held fixed: each document's variational posterior is iterated to convergence, and its bound stands alone.
+    (scikit-learn's ``perplexity`` adds a term for the topics themselves, of the size of the training set, whatever the
+    number of documents that are scored.)
 
     Parameters
     ----------
@@ -53,6 +50,11 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline):
         The Dirichlet parameter :math:`\alpha` of each topic in a document; None is 1 / K.
     topic_word_prior : float, default=0.5
         The Dirichlet parameter of each word in a topic.
+    fixed_topics : {"mean", "geometric"}, default="mean"
+        Where documents hold the topics: at their mean :math:`\lambda_{kv} / \sum_w \lambda_{kw}`, whose words sum to
+        1, so that the bound is on the log-probability under a model; or at the geometric mean
+        :math:`\exp \mathbb{E}[\log \beta_{kv}]`, as training does and most published perplexities of LDA: it sums to
+        less, and the bound is looser.
     learning_method : {"batch", "online"}, default="batch"
         Steps on all documents, or on some at a time in an order drawn once, which suits corpora too large for many
         passes.
@@ -68,7 +70,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline):
     Attributes
     ----------
     topics_ : ndarray of shape (n_components, n_words)
-        The probability of each word in each topic.
+        The probability of each word in each topic, as ``fixed_topics`` says.
     doc_topic_prior_ : float
         The :math:`\alpha` that was used.
     seed_ : int
@@ -103,6 +105,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline):
         *,
         doc_topic_prior: float | None = None,
         topic_word_prior: float = 0.5,
+        fixed_topics: str = "mean",
         learning_method: str = "batch",
         max_iter: int = 20,
         batch_size: int = 256,
@@ -113,6 +116,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline):
         self.n_components = n_components
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
+        self.fixed_topics = fixed_topics
         self.learning_method = learning_method
         self.max_iter = max_iter
         self.batch_size = batch_size
@@ -144,7 +148,11 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline):
             order = np.random.default_rng(derive_seed(seed, "order")).permutation(counts.shape[0])
             counts = counts[order]
         model = self._model(derive_seed(seed, "topics") % 2**32).fit(counts)
-        self.topics_ = model.components_ / model.components_.sum(axis=1, keepdims=True)
+        counted = model.components_
+        if self.fixed_topics == "mean":
+            self.topics_ = counted / counted.sum(axis=1, keepdims=True)
+        else:
+            self.topics_ = np.exp(_expected_log(counted))
         self.doc_topic_prior_ = float(model.doc_topic_prior_)
         self.seed_ = seed
 
@@ -208,6 +216,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline):
     def _check_parameters(self) -> None:
         for name in ("n_components", "max_iter", "batch_size"):
             whole_number(name, getattr(self, name))
+        one_of("fixed_topics", self.fixed_topics, ("mean", "geometric"))
         one_of("learning_method", self.learning_method, ("batch", "online"))
         if self.doc_topic_prior is not None:
             real_number("doc_topic_prior", self.doc_topic_prior, low=0, open_low=True)
@@ -299,7 +308,7 @@ def _bounds(counts: Any, weights: np.ndarray, by_word: np.ndarray, alpha: float)
 
 
 def _expected_log(weights: np.ndarray) -> np.ndarray:
-    """Return the expected logs of Dirichlet shares, (n, K)."""
+    """Return the expected logs of Dirichlet shares, a row each."""
     return digamma(weights) - digamma(weights.sum(axis=1, keepdims=True))
 
 
