@@ -145,10 +145,11 @@ def test_planted_topics_are_found(fitted: LDA, documents: np.ndarray) -> None:
 
 
 def test_topics_at_their_geometric_mean_give_looser_bounds(fitted: LDA, documents: np.ndarray) -> None:
-    geometric = clone(fitted).set_params(fixed_topics="geometric").fit(documents)
+    words = pd.DataFrame(documents, columns=list(fitted.feature_names_in_))
+    geometric = clone(fitted).set_params(fixed_topics="geometric").fit(words)
     assert (geometric.topics_.sum(axis=1) < 1).all()
     assert (geometric.topics_ < fitted.topics_).all()
-    assert (geometric.score_samples(documents) < fitted.score_samples(documents)).all()
+    assert (geometric.score_samples(words) < fitted.score_samples(words)).all()
 
 
 def test_perplexity_is_of_the_bounds(documents: np.ndarray) -> None:
