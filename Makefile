@@ -16,7 +16,7 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . \
-		pytest pytest-xdist hypothesis pandas polars anndata ruff basedpyright import-linter \
+		pytest pytest-xdist hypothesis pandas polars anndata entmax ruff basedpyright import-linter \
 		sphinx myst-parser furo sphinx-mathjax-offline
 	touch $(READY)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -216,6 +217,25 @@ def test_a_length_that_is_none_is_refused(name: str, n: Any) -> None:
     X = histories()
     with pytest.raises(InvalidParameterError, match=r"n is .*; it must be a whole number"):
         recommender(name).fit(X).recommend(X, n=n)
+
+
+@every
+def test_a_list_far_longer_than_the_items_is_refused(name: str) -> None:
+    X = histories()
+    with pytest.raises(InvalidParameterError, match="there are 9 items; give at most") as caught:
+        recommender(name).fit(X).recommend(X, 10**9)
+    assert_one_sentence(caught.value)
+
+
+@every
+def test_another_default_precision_of_torch_changes_nothing(name: str) -> None:
+    X = histories()
+    usual = recommender(name).fit(X).score_items(X)
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert np.array_equal(recommender(name).fit(X).score_items(X), usual)
+    finally:
+        torch.set_default_dtype(torch.float32)
 
 
 @every

@@ -86,7 +86,7 @@ def test_an_interrupted_command_says_so(where: str, said: str, monkeypatch: pyte
 
 
 def test_a_process_ends_with_the_code_and_one_line() -> None:
-    command = [sys.executable, "-m", "fewhot.cli", "data", "get", "digit"]
+    command = [sys.executable, "-m", "fewhot", "data", "get", "digit"]
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     assert finished.returncode == 2
     assert finished.stdout == ""

@@ -21,7 +21,7 @@ ENOUGH = ["--max-steps", "700"]
 
 def _stop_midway(folder: Path) -> tuple[int, str]:
     """Fit in a process of its own, press Ctrl-C after a few evaluations, and return how it ended."""
-    command = [sys.executable, "-m", "fewhot.cli", "fit", "digits", *SMALL, *ENOUGH, "--quiet", "--out", str(folder)]
+    command = [sys.executable, "-m", "fewhot", "fit", "digits", *SMALL, *ENOUGH, "--quiet", "--out", str(folder)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=_environment())
     history, deadline = folder / "history.jsonl", time.monotonic() + 120
     while process.poll() is None and not (history.exists() and history.read_text().count("\n") >= 3):

@@ -133,11 +133,17 @@ def test_missing_values_are_refused(tmp_path: Path) -> None:
         NFA(**FAST).fit(open_rows(tmp_path / "rows"))
 
 
-@pytest.mark.parametrize("fault", ["no folder", "a file is missing", "cut off", "another version", "damaged"])
+@pytest.mark.parametrize(
+    "fault", ["no folder", "no path", "a file is missing", "an empty file", "cut off", "another version", "damaged"]
+)
 def test_a_folder_that_is_not_whole_is_refused(fault: str, folder: Path) -> None:
     match fault:
         case "no folder":
             folder = folder / "nowhere"
+        case "no path":
+            folder = None  # pyright: ignore[reportAssignmentType]
+        case "an empty file":
+            (folder / "indptr.npy").write_bytes(b"")
         case "a file is missing":
             (folder / "indices.npy").unlink()
         case "cut off":

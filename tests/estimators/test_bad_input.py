@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from sklearn.exceptions import NotFittedError
 from torch import nn
 
 from fewhot import HSVAE, MATVAE, NFA, VAE, VSC, FewhotError, load
-from fewhot.core.errors import InvalidInputError, InvalidParameterError
+from fewhot.core.errors import InvalidInputError, InvalidParameterError, NotEnoughMemoryError
 from fewhot.likelihoods import GaussianLikelihood
+from fewhot.metrics import information, relaxation_gap, summarise
 from tests.estimators.cases import BOTH, SMALL, assert_one_sentence, count_rows, dense, grey_rows, small
 
 
@@ -405,10 +407,52 @@ def test_counts_without_a_count_are_refused(sparse: bool) -> None:
     assert_one_sentence(caught.value)
 
 
-def test_a_model_too_large_for_memory_is_refused_in_a_sentence() -> None:
-    with pytest.raises(InvalidParameterError, match="does not fit into memory; give fewer n_components") as caught:
-        VAE(n_components=10**12).fit(grey_rows())
+HUGE: dict[str, tuple[Callable[[VAE, np.ndarray], Any], str]] = {
+    "units": (lambda vae, X: VAE(n_components=10**12).fit(X), "give fewer n_components"),
+    "layers": (lambda vae, X: VAE(hidden_layer_sizes=(2**52,)).fit(X), "smaller hidden_layer_sizes"),
+    "samples": (lambda vae, X: vae.sample(10**13), "give fewer n_samples"),
+    "draws": (lambda vae, X: vae.log_likelihood(X, n_draws=10**13), "give fewer n_draws"),
+}
+
+
+@pytest.mark.parametrize("what", HUGE)
+def test_what_is_too_large_for_memory_is_refused_in_a_sentence(what: str) -> None:
+    ask, words = HUGE[what]
+    with pytest.raises(NotEnoughMemoryError, match=f"Memory does not suffice; .*{words}") as caught:
+        ask(small(VAE).fit(grey_rows()), grey_rows())
     assert_one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("argument", ["n_components", "max_steps"])
+def test_numbers_beyond_what_a_machine_counts_are_refused(argument: str) -> None:
+    with pytest.raises(InvalidParameterError, match="must be at most") as caught:
+        VAE(**{argument: 2**63}).fit(grey_rows())
+    assert_one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("cls", [VAE, VSC, NFA])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_negative_rows_have_no_features_of_counts(cls: type, sparse: bool) -> None:
+    X = count_rows() if not sparse else sp.csr_array(count_rows())
+    few = {"n_components": 4, "max_steps": 5, "hidden_layer_sizes": (8,), "random_state": 0, "likelihood": "gaussian"}
+    options = few | ({"features": "log"} if cls is NFA else {})
+    estimator = cls(**options).fit(X)
+    for ask in (estimator.transform, estimator.score, lambda rows: estimator.fit(X, X_val=rows)):
+        with pytest.raises(InvalidInputError, match=r"negative values .* reads log\(1 \+ x\); give rows") as caught:
+            ask(-X)
+        assert_one_sentence(caught.value)
+
+
+def test_a_module_in_another_precision_is_taken() -> None:
+    body = nn.Sequential(nn.Linear(grey_rows().shape[1], 5, dtype=torch.float64), nn.ReLU())
+    estimator = small(VAE, encoder=body).fit(grey_rows())
+    assert np.isfinite(estimator.score(grey_rows()))
+    assert next(body.parameters()).dtype == torch.float64
+
+
+def test_a_share_of_dense_codes_is_answered_with_sparse_ones() -> None:
+    with pytest.raises(InvalidParameterError, match=r"max_share says how sparse .* give latent='spike-slab'\."):
+        NFA(4, max_share=0.9).fit(count_rows())
 
 
 @pytest.mark.parametrize("cls", [VSC, HSVAE])
@@ -421,9 +465,11 @@ def test_another_default_precision_of_torch_changes_nothing(cls: type, tmp_path:
         estimator.save(tmp_path / "model")
         loaded = load(tmp_path / "model")
         codes, scores, drawn = loaded.codes(X).values, loaded.score_samples(X), loaded.sample(3, random_state=0)
+        measured = [relaxation_gap(loaded, X).mean, information(loaded, X).mean, summarise(loaded, X).to_dict()]
         assert torch.get_default_dtype() == torch.float64
     finally:
         torch.set_default_dtype(torch.float32)
     np.testing.assert_array_equal(codes.toarray(), usual.codes(X).values.toarray())
     np.testing.assert_array_equal(scores, usual.score_samples(X))
     np.testing.assert_array_equal(drawn, usual.sample(3, random_state=0))
+    assert measured == [relaxation_gap(usual, X).mean, information(usual, X).mean, summarise(usual, X).to_dict()]

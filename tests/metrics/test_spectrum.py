@@ -9,9 +9,10 @@ import pytest
 import torch
 
 import fewhot as fh
-from fewhot.core.errors import InvalidParameterError
+from fewhot.core.errors import FewhotError, InvalidParameterError
 from fewhot.core.seeding import stream
 from fewhot.metrics import jacobian_spectrum
+from tests.estimators.cases import assert_one_sentence
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +85,10 @@ def test_a_function_has_no_prior_to_draw_from(given: dict[str, Any], sentence: s
 def test_a_code_and_draws_are_not_both_taken(counter: fh.VAE) -> None:
     with pytest.raises(InvalidParameterError, match="Both at and n_draws"):
         jacobian_spectrum(counter, np.zeros(3), n_draws=2)
+
+
+@pytest.mark.parametrize("at", [[0.0], [[0.0, 0.0]], "a", np.full(3, np.nan)])
+def test_what_is_no_code_is_refused(counter: fh.VAE, at: Any) -> None:
+    with pytest.raises(FewhotError) as caught:
+        jacobian_spectrum(counter, at)
+    assert_one_sentence(caught.value)

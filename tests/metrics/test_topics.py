@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import anndata
@@ -108,10 +109,14 @@ def test_columns_of_a_frame_are_told_by_their_names(frame: Any) -> None:
     assert topic_coherence(TOPICS, turned).values == expected
 
 
-def test_columns_of_an_anndata_are_told_by_their_names() -> None:
+@pytest.mark.parametrize("backed", [False, True])
+def test_columns_of_an_anndata_are_told_by_their_names(backed: bool, tmp_path: Path) -> None:
     order = list(reversed(range(len(VOCABULARY))))
     names = pd.DataFrame(index=[VOCABULARY[column] for column in order])
     turned = anndata.AnnData(sp.csr_matrix(X[:, order].astype(float)), var=names)
+    if backed:
+        turned.write_h5ad(tmp_path / "rows.h5ad")
+        turned = anndata.read_h5ad(tmp_path / "rows.h5ad", backed="r")
     assert topic_coherence(TOPICS, turned).values == pytest.approx(GENSIM["npmi"])
     assert topic_coherence(recorded(), turned).values == pytest.approx(GENSIM["npmi"])
 

@@ -115,3 +115,10 @@ def test_sparse_rows_are_the_dense_ones() -> None:
 def test_rows_that_are_no_square_pictures_are_refused(n_columns: int) -> None:
     with pytest.raises(InvalidParameterError, match=f"there are {n_columns} columns; give encoder='mlp'"):
         Convolutions(n_columns)
+
+
+@pytest.mark.parametrize(("side", "n_layers"), [(8, 3), (9, 4), (28, 5)])
+def test_layers_halve_a_picture_until_one_pixel_is_left(side: int, n_layers: int) -> None:
+    assert Picture.of(side**2, n_layers).framed == 2**n_layers
+    with pytest.raises(InvalidParameterError, match=rf"{n_layers + 1} layers .* of {n_layers} layers or fewer"):
+        Picture.of(side**2, n_layers + 1)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from fewhot.core.memory import within_memory
 from fewhot.estimators.recommending import RecommenderMixin
 from fewhot.estimators.undoing import undone_on_failure
 from fewhot.estimators.validation import Histories, interactions_of
@@ -34,6 +35,7 @@ class Recommender(RecommenderMixin, Baseline):
     n_features_in_: int
     n_users_: int
 
+    @within_memory("give fewer n_components, or fewer items")
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model.
 

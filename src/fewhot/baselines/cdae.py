@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from fewhot.baselines.base import Recommender
 from fewhot.core.checks import one_of, real_number, whole_number
-from fewhot.core.devices import resolve_device
+from fewhot.core.devices import in_float32, resolve_device
 from fewhot.core.errors import DivergedError
 from fewhot.core.registry import BASELINES
 from fewhot.core.seeding import derive_seed, resolve_seed, stream
@@ -125,6 +125,7 @@ class CDAE(SimilarItemsMixin, Recommender):
 
     @torch.inference_mode(mode=False)
     @torch.enable_grad()
+    @in_float32()
     def _fit(self, rows: Histories) -> None:
         device, seed = resolve_device(self.device), resolve_seed(self.random_state)
         weights = _Weights.draw(self._first_bias(rows), self.n_components, stream(seed, "initialisation")).to(device)
@@ -156,6 +157,7 @@ class CDAE(SimilarItemsMixin, Recommender):
 
     @torch.inference_mode(mode=False)
     @torch.no_grad()
+    @in_float32()
     def _score_rows(self, rows: Histories) -> np.ndarray:
         device = resolve_device(self.device)
         learned = (self.encoder_weights_, self.encoder_bias_, self.item_vectors_, self.item_bias_)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from fewhot.baselines.base import Baseline
 from fewhot.core.checks import one_of, real_number, whole_number
 from fewhot.core.errors import InvalidInputError
+from fewhot.core.memory import within_memory
 from fewhot.core.registry import BASELINES
 from fewhot.core.seeding import derive_seed, resolve_seed
 from fewhot.core.warning import warn_caller
@@ -124,6 +125,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline):
         self.learning_decay = learning_decay
         self.random_state = random_state
 
+    @within_memory("give fewer n_components")
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the topics.
 

@@ -11,11 +11,15 @@ import numpy as np
 
 from fewhot.core.errors import InvalidParameterError
 
+LARGEST = 2**53
+
 
 def whole_number(name: str, value: Any, *, least: int = 1) -> int:
-    """Return ``value`` as an int of at least ``least``."""
+    """Return ``value`` as an int of at least ``least``, and not beyond what a machine counts."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
         raise InvalidParameterError(f"{name} is {value!r}; it must be a whole number of at least {least}.")
+    if int(value) > LARGEST:
+        raise InvalidParameterError(f"{name} is {value!r}; it must be at most {LARGEST}.")
     return int(value)
 
 

@@ -37,6 +37,10 @@ class DivergedError(FewhotError, FloatingPointError):
     """Training met a value that is not finite."""
 
 
+class NotEnoughMemoryError(FewhotError, MemoryError):
+    """Something that does not fit into memory."""
+
+
 class DataError(FewhotError, ValueError):
     """A file or a dataset that cannot be found, read or written."""
 

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from fewhot.core.errors import DataError, InvalidInputError
+from fewhot.core.files import folder_path
 from fewhot.core.records import Batch, DataSpec, Ragged
 from fewhot.data.dataset import CHUNK_ELEMENTS, Dataset, with_rows
 from fewhot.data.ragged import canonical, padded_width
@@ -83,7 +84,7 @@ class FolderRows(StoredRows):
         try:
             arrays = {name: np.load(self.path / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
             self._begin = {name: _first_byte(self.path / f"{name}.npy") for name in ARRAYS}
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError) as error:
             raise self._damaged("an array is missing or cut off") from error
         for name, array in arrays.items():
             if array.dtype != ARRAYS[name] or array.ndim != 1:
@@ -192,7 +193,7 @@ def is_rows_folder(path: Path) -> bool:
 
 def open_rows(path: str | Path) -> FolderRows:
     """Open a folder of sparse rows without loading it; every estimator reads it as it reads a sparse matrix."""
-    return FolderRows(path)
+    return FolderRows(folder_path(path))
 
 
 class StoredDataset(Dataset):

@@ -1,4 +1,4 @@
-"""The estimator all models share: fitting, and every verb of scikit-learn and ours on the fitted module."""
+"""The estimator all models share: every verb of scikit-learn and ours on the fitted module."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from fewhot.codes.encoding import BATCH, Encoding
 from fewhot.core.checks import one_of, truth, whole_number
 from fewhot.core.devices import in_float32, matrix_precision
 from fewhot.core.errors import InvalidInputError
+from fewhot.core.memory import within_memory
 from fewhot.core.registry import LIKELIHOODS
 from fewhot.core.seeding import resolve_seed, stream
 from fewhot.data import Dataset
@@ -58,6 +59,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
         return np.concatenate(parts)
 
     @in_float32()
+    @within_memory("give fewer n_samples")
     def sample(self, n_samples: int = 1, random_state: Any = None, kind: str = "draw") -> np.ndarray:
         """Draw rows from the model: a code from the prior, then a row given the code.
 
@@ -99,18 +101,12 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
         return float(self.score_samples(X).mean(dtype=np.float64))
 
     @in_float32()
+    @within_memory("give fewer n_draws")
     def log_likelihood(self, X: Any, n_draws: int = 100) -> np.ndarray:
         """Return the importance-weighted bound on log p(x) of each row, tighter with more draws, (n,)."""
         whole_number("n_draws", n_draws)
         data = self._rows(X)
         return score(self.module_, data, self._encoding(), importance_draws=n_draws)
-
-    def _fitted_state(self) -> dict[str, Any]:
-        """Return what else training learned, besides weights, as JSON values."""
-        return {}
-
-    def _restore_state(self, state: dict[str, Any]) -> None:
-        """Take back what `_fitted_state` gave."""
 
     # ------------------------------------------------------------------------------------------------- helpers
 
@@ -169,6 +165,13 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
             refine_steps=self.refine_steps_,
             seed=self.seed_,
         )
+
+    def _fitted_state(self) -> dict[str, Any]:
+        """Return what else training learned, besides weights, as JSON values."""
+        return {}
+
+    def _restore_state(self, state: dict[str, Any]) -> None:
+        """Take back what `_fitted_state` gave."""
 
     def __getstate__(self) -> dict[str, Any]:
         state = copy.copy(super().__getstate__())

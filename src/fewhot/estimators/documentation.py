@@ -12,21 +12,20 @@ C = TypeVar("C", bound=type)
 
 SHARED = """\
 hidden_layer_sizes : sequence of int, default=None
-        Widths of the encoder's hidden layers, mirrored in the decoder; None takes the recipe's, {hidden}. With
-        ``encoder="conv"`` they are channels, and None is (32, 64, 128).
+        Widths of the encoder's hidden layers, {and_decoder}; None takes the recipe's,
+        {hidden}. With ``encoder="conv"`` they are channels, and None is (32, 64, 128).
     likelihood : str or Likelihood, default="auto"
         How rows are scored: "bernoulli" (on grey levels this is BCE, not a proper likelihood), "gaussian", "laplace",
         "poisson", "negative-binomial", "multinomial" (without the multinomial coefficient, as is usual for
-        documents), or a configured part. "auto" takes Bernoulli for values in
-        [0, 1], negative binomial for other non-negative whole numbers, Gaussian with learned variance otherwise.
+        documents), or a configured part. "auto" takes {auto_likelihood}.
     observation : str, default="auto"
         What happens to rows before the model sees them: "as-is", "unit-norm" or "stochastic-binarise".
     encoder : str or torch.nn.Module, default="auto"
         The encoder's body; "auto" takes the recipe's, "mlp". "mlp" is a perceptron on dense or sparse rows. "conv"
         takes rows of side² or 3 side² columns as square pictures, pixels line by line, each with its channels; every
-        layer halves them, in a frame of zeros where need be, and the decoder has transposed convolutions. A module from
-        (B, n_features) to (B, H) is deep-copied at fit; it may have dropout, so the fit uses torch's global generator:
-        other threads should not draw from it meanwhile.
+        layer halves them, in a frame of zeros where need be{and_back}. A module
+        from (B, n_features) to (B, H) is deep-copied at fit; it may have dropout, so the fit uses torch's global
+        generator: other threads should not draw from it meanwhile.
     max_steps : int, default=None
         Optimisation steps; None takes the recipe's, {steps}.
     max_epochs : int, default=None
@@ -91,11 +90,24 @@ module_ : LatentModel
         Columns seen at fit."""
 
 
+IN_WORDS = {
+    "{and_decoder}": "mirrored in the decoder",
+    "{auto_likelihood}": (
+        "Bernoulli for values in [0, 1],\n        negative binomial for other non-negative whole numbers, Gaussian "
+        "with learned variance otherwise"
+    ),
+    "{and_back}": ", and the decoder has transposed convolutions",
+}
+"""What an estimator may say in words of its own, in ``in_words``."""
+
+
 def documented(cls: C) -> C:
     """Fill the shared sections into an estimator's docstring."""
     recipes: Mapping[str | None, Recipe] = getattr(cls, "recipes", {None: Recipe()})
     filled = {
         "{shared}": SHARED,
+        **IN_WORDS,
+        **getattr(cls, "in_words", {}),
         "{discrete}": DISCRETE,
         "{learned}": LEARNED,
         "{recipes}": "{" + ", ".join("None" if name is None else f'"{name}"' for name in recipes) + "}",

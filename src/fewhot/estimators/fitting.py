@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewhot.core.devices import in_float32, resolve_device, resolve_precision
 from fewhot.core.errors import InvalidParameterError
+from fewhot.core.memory import within_memory
 from fewhot.core.records import DataSpec
 from fewhot.core.seeding import PrivateDraws, derive_seed
 from fewhot.data import Dataset
@@ -61,6 +62,7 @@ class Fitting(Arguments):
         return self._fit_rows((X, y), (None, None), further=True, one_pass=True)
 
     @in_float32()
+    @within_memory("give fewer n_components, smaller hidden_layer_sizes or a smaller batch_size")
     def _fit_rows(
         self, rows: tuple[Any, Any], held_out: tuple[Any, Any], *, further: bool, one_pass: bool = False
     ) -> Self:
@@ -165,15 +167,8 @@ class Fitting(Arguments):
         return module
 
     def _built(self, spec: DataSpec, seed: int, n_steps: int) -> LatentModel:
-        try:
-            with torch.device("cpu"), PrivateDraws(seed, "initialisation"):
-                return self._build(spec, n_steps)
-        except RuntimeError as error:
-            if "allocate memory" not in str(error):
-                raise
-            raise InvalidParameterError(
-                "The model does not fit into memory; give fewer n_components or smaller hidden_layer_sizes."
-            ) from error
+        with torch.device("cpu"), PrivateDraws(seed, "initialisation"):
+            return self._build(spec, n_steps)
 
     def _build(self, spec: DataSpec, n_steps: int) -> LatentModel:
         """Return a fresh model for such data; ``n_steps`` is the length of its schedules."""
@@ -188,4 +183,6 @@ class Fitting(Arguments):
 
     def _check_support(self, module: LatentModel, spec: DataSpec) -> None:
         module.observation.check(spec)
-        module.decoder.head.check(module.observation.spec(spec))
+        seen = module.observation.spec(spec)
+        module.decoder.head.check(seen)
+        module.encoder.check(seen)

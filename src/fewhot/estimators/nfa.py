@@ -80,7 +80,8 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         network; or from the network's word, for each batch. The last two take ``inner_steps`` passes for each step.
         "auto" takes the recipe's, "amortised".
     inner_steps : int, default=100
-        Steps of each batch's ascent, with "svi" and "refined". Codes and scores take ``refine_steps``.
+        Steps of each batch's ascent, with "svi" and "refined". Codes and scores take ``refine_steps``, which for "svi"
+        are as many when left at 0.
     inner_learning_rate : float, default=0.01
         Their size.
     inner_beta1 : float, default=0.9
@@ -151,6 +152,11 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
     fixed_priors = ()
     alpha = None
     dense_start = 0.0
+    in_words: ClassVar[dict[str, str]] = {
+        "{and_decoder}": "the first of which is that of the decoder's",
+        "{auto_likelihood}": '"multinomial"',
+        "{and_back}": "; the decoder is a perceptron all the same",
+    }
     recipes: ClassVar[dict[str | None, Recipe]] = {
         None: NFARecipe(),
         "krishnan2018": NFARecipe(
@@ -370,6 +376,11 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
 
     def _check_parameters(self) -> None:
         one_of("latent", self.latent, LATENTS)
+        given = [*self._given(), *(name for name in ("max_active", "max_share") if getattr(self, name) is not None)]
+        if self.latent == "gaussian" and given:
+            raise InvalidParameterError(
+                f"{given[0]} says how sparse codes are, and latent='gaussian' has dense ones; give latent='spike-slab'."
+            )
         super()._check_parameters()
         one_of("inference", self.inference, ("auto", *INFERENCES))
         one_of("features", self.features, ("auto", *INPUTS))
@@ -384,7 +395,6 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         whole_number("inner_steps", self.inner_steps)
         real_number("inner_learning_rate", self.inner_learning_rate, low=0, open_low=True)
         real_number("inner_beta1", self.inner_beta1, low=0, high=0.999)
-        truth("sparse_output", self.sparse_output)
         if self.n_layers is not None and whole_number("n_layers", self.n_layers) > MOST_LAYERS:
             raise InvalidParameterError(f"n_layers is {self.n_layers}; it must be at most {MOST_LAYERS}.")
         for name, high in (("dropout", 0.99), ("weight_decay", 1.0), ("kl_weight", float("inf"))):
@@ -395,11 +405,6 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
                 "decoupled_weight_decay=True, and weight_decay is 0; give weight_decay=0.1, say."
             )
         self._check_epochs()
-        given = self._given() + (["max_active"] if self.max_active is not None else [])
-        if self.latent == "gaussian" and given:
-            raise InvalidParameterError(
-                f"{given[0]} says how sparse codes are, and latent='gaussian' has dense ones; give latent='spike-slab'."
-            )
         if self.latent == "spike-slab" and self._chosen("inference") == "svi":
             raise InvalidParameterError(
                 "inference='svi' has no network whose gates the dial could set, and latent='spike-slab' needs it; give "

@@ -7,26 +7,21 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.model_selection import KFold
 from torch import nn
 
-from fewhot.core.checks import one_of, real_number, truth, whole_number
+from fewhot.core.checks import truth
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.registry import ESTIMATORS
-from fewhot.core.seeding import derive_seed, resolve_seed
+from fewhot.core.seeding import resolve_seed
 from fewhot.core.warning import warn_caller
 from fewhot.data import LabelledDataset
 from fewhot.estimators.documentation import documented
 from fewhot.estimators.labels import indicator_matrix, label_names
 from fewhot.estimators.sdlgm_supervised import SupervisedSDLGM
+from fewhot.estimators.thresholds import check_threshold, cross_validated_threshold
 from fewhot.estimators.undoing import undone_on_failure
 from fewhot.estimators.validation import rows_at
 from fewhot.likelihoods.base import Likelihood
-from fewhot.metrics.labels import macro_f1, micro_f1
-
-THRESHOLDS = np.round(np.arange(0.05, 1.0, 0.05), 2)
-"""Among which cross-validation chooses."""
-F1 = {"micro": micro_f1, "macro": macro_f1}
 
 
 @ESTIMATORS.register("SDLGMClassifier")
@@ -239,21 +234,12 @@ class SDLGMClassifier(ClassifierMixin, SupervisedSDLGM):
         """Return the threshold with the best F1 score on rows that a fit has not seen."""
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         labels = indicator_matrix(y, n_rows)
-        if n_rows < self.n_folds:
-            raise InvalidParameterError(
-                f"threshold='cv' takes {self.n_folds} folds and there are {n_rows} rows; give fewer n_folds, or a "
-                f"number."
-            )
         seed = resolve_seed(self.random_state)
-        folds = KFold(self.n_folds, shuffle=True, random_state=derive_seed(seed, "folds") % 2**32)
         alone = {"threshold": 0.5, "drop_unlabelled": False, "callbacks": None, "random_state": seed, "verbose": 0}
-        probabilities = np.zeros_like(labels)
-        for train, test in folds.split(labels):
-            part = type(self)(**self.get_params(deep=False) | alone)
-            probabilities[test] = part.fit(rows_at(X, train), labels[train]).predict_proba(rows_at(X, test))
-        f1 = F1[self.threshold_average]
-        scores = [f1(labels, probabilities >= threshold) for threshold in THRESHOLDS]
-        return float(THRESHOLDS[int(np.argmax(scores))])
+        arguments = self.get_params(deep=False) | alone
+        return cross_validated_threshold(
+            lambda: type(self)(**arguments), X, labels, self.n_folds, self.threshold_average, seed
+        )
 
     def _fitted_state(self) -> dict[str, Any]:
         return {**super()._fitted_state(), "threshold": self.threshold_, "classes": self.classes_.tolist()}
@@ -265,10 +251,7 @@ class SDLGMClassifier(ClassifierMixin, SupervisedSDLGM):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.threshold != "cv":
-            real_number("threshold", self.threshold, low=0, high=1)
-        one_of("threshold_average", self.threshold_average, tuple(F1))
-        whole_number("n_folds", self.n_folds, least=2)
+        check_threshold(self.threshold, self.threshold_average, self.n_folds)
         truth("drop_unlabelled", self.drop_unlabelled)
 
     def __sklearn_tags__(self) -> Any:

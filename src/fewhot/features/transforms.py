@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 from fewhot.core.checks import one_of, truth
+from fewhot.core.errors import InvalidInputError
 from fewhot.core.parts import Part
-from fewhot.core.records import ColumnMoments, Dense, Ragged, Rows
+from fewhot.core.records import ColumnMoments, DataSpec, Dense, Ragged, Rows
 from fewhot.core.registry import FEATURES
 
 
@@ -16,6 +17,9 @@ class Features(Part):
 
     def fit(self, moments: ColumnMoments) -> None:
         """Keep what is needed of the training rows."""
+
+    def check(self, spec: DataSpec) -> None:
+        """Refuse rows that have no features."""
 
     def forward(self, x: Rows) -> Rows:
         """Return the transformed rows."""
@@ -30,6 +34,10 @@ class Identity(Features):
 @FEATURES.register("log1p")
 class Log1p(Features):
     r""":math:`\log(1+x)`, for counts; zeros stay zeros, so sparse rows stay sparse."""
+
+    def check(self, spec: DataSpec) -> None:
+        """Refuse negative values."""
+        _require_counts(spec, "log(1 + x)")
 
     def forward(self, x: Rows) -> Rows:
         """Return the compressed counts."""
@@ -69,6 +77,10 @@ class Standardise(Features):
 @FEATURES.register("proportions")
 class Proportions(Features):
     r""":math:`x / \sum_v x_v`: what share of a row's total each column has; an empty row stays empty."""
+
+    def check(self, spec: DataSpec) -> None:
+        """Refuse negative values."""
+        _require_counts(spec, "shares of a row's total")
 
     def forward(self, x: Rows) -> Rows:
         """Return the shares."""
@@ -124,6 +136,14 @@ class TfIdf(UnitLength):
         if isinstance(x, Ragged):
             return super().forward(x._replace(values=x.values * self.idf[x.indices]))
         return super().forward(Dense(x.x * self.idf))
+
+
+def _require_counts(spec: DataSpec, read: str) -> None:
+    if spec.minimum < 0:
+        raise InvalidInputError(
+            f"The data hold negative values (minimum {spec.minimum:g}), and the encoder reads {read}; give rows from 0 "
+            f"up."
+        )
 
 
 def _values(x: Rows) -> Tensor:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from fewhot.core.checks import one_of
+from fewhot.core.devices import in_float32
 from fewhot.core.errors import InvalidInputError
 from fewhot.core.records import Noise
 from fewhot.metrics.code_kinds import EXACT, encoded
@@ -56,6 +57,7 @@ def iwae(estimator: Any, X: Any, n_draws: int = 100) -> Estimate:
     return estimate(estimator.log_likelihood(X, n_draws))
 
 
+@in_float32()
 def information(estimator: Any, X: Any) -> Estimate:
     r"""Return :math:`\mathrm{KL}(q(z|x)\,\|\,p(z))` in nats a row: how much the encoder's code says about a row.
 
@@ -70,6 +72,7 @@ def information(estimator: Any, X: Any) -> Estimate:
     return estimate(np.concatenate(rows))
 
 
+@in_float32()
 def relaxation_gap(estimator: Any, X: Any, n_draws: int = RELAXATION_DRAWS) -> Estimate:
     """Return by how many nats a row the gates of training flatter the bound.
 

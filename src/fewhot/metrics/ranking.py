@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from fewhot.core.checks import whole_number
-from fewhot.core.errors import InvalidInputError
+from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.metrics.estimates import Estimate, estimate
 from fewhot.metrics.matrices import as_matrix, is_sparse, same_shape
 
+LONGEST = 10_000
+"""How long a list may be where there are fewer items."""
 NO_ITEM = -1
 """The id that fills a list with fewer items than places."""
 
@@ -124,8 +126,10 @@ def top_items(scores: Any, n: int, excluded: Any = None) -> tuple[np.ndarray, np
     >>> ids.tolist(), scores.tolist()
     ([[1, 2]], [[3.0, 3.0]])
     """
-    whole_number("n", n)
     rows = np.asarray(scores)
+    most = max(rows.shape[-1], LONGEST) if rows.ndim else LONGEST
+    if whole_number("n", n) > most:
+        raise InvalidParameterError(f"n is {n}, and there are {rows.shape[-1]} items; give at most {most}.")
     rows = rows.astype(np.result_type(rows.dtype, np.float32), copy=False)
     if np.isnan(rows).any():
         raise InvalidInputError("scores contains NaN, which has no rank; give numbers.")

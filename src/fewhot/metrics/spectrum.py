@@ -11,8 +11,11 @@ import torch
 from torch import Tensor
 
 from fewhot.core.checks import whole_number
-from fewhot.core.errors import InvalidParameterError
+from fewhot.core.devices import in_float32
+from fewhot.core.errors import InvalidInputError, InvalidParameterError
+from fewhot.core.memory import within_memory
 from fewhot.core.seeding import resolve_seed, stream
+from fewhot.metrics.matrices import as_numbers
 from fewhot.metrics.proportions import decoder_module, log_proportions
 
 USED_VALUE = 1.0
@@ -34,6 +37,8 @@ class Spectrum:
     used: int
 
 
+@in_float32()
+@within_memory("give fewer n_draws")
 def jacobian_spectrum(decoder: Any, at: Any = None, *, n_draws: int = 0, random_state: Any = 0) -> Spectrum:
     r"""Return the singular values of the decoder's Jacobian at a code, or of its mean over codes of the prior.
 
@@ -92,7 +97,11 @@ def _codes(module: Any, at: Any, n_draws: int, random_state: Any) -> Tensor:
     """Return the codes to differentiate at, (n, K)."""
     device = next(module.parameters()).device
     if not n_draws:
-        code = np.zeros(module.latent.n_latent) if at is None else np.asarray(at)
+        code = np.zeros(module.latent.n_latent) if at is None else as_numbers(at, "at")
+        if code.shape != (module.latent.n_latent,) or not np.isfinite(code).all():
+            raise InvalidInputError(
+                f"at has shape {code.shape}; it must be a code of {module.latent.n_latent} finite numbers."
+            )
         return torch.as_tensor(code, dtype=torch.float32, device=device)[None]
     with torch.no_grad():
         generator = stream(resolve_seed(random_state), "spectrum", device=device)

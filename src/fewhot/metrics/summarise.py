@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fewhot.core.devices import in_float32
 from fewhot.core.errors import InvalidInputError
 from fewhot.core.registry import LIKELIHOODS, OBSERVATIONS
 from fewhot.metrics.activity import ALWAYS_ON_SHARE, activity
@@ -27,6 +28,7 @@ _SEED = 0
 _KINDS: tuple[Kind, ...] = ("map", "mean", "sample")
 
 
+@in_float32()
 def summarise(estimator: Any, X: Any, y: Any = None, X_train: Any = None, y_train: Any = None) -> Summary:
     """Measure a fitted model on rows, and say what each number means and whether it is good.
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from fewhot.core.checks import whole_number
+from fewhot.core.devices import in_float32
 from fewhot.core.errors import InvalidParameterError
 from fewhot.metrics.proportions import decoder_module, log_proportions
 from fewhot.metrics.traversal import named_units
@@ -79,6 +80,7 @@ class TopWords:
         return [[self.vocabulary[column] for column in row] for row in columns.tolist()]
 
 
+@in_float32()
 def top_words(
     estimator: Any,
     n: int = 10,

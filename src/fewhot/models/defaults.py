@@ -113,7 +113,7 @@ def _natural_likelihood(spec: DataSpec) -> str:
 
 
 def _user_body(module: nn.Module, n_columns: int) -> Part:
-    body = copy.deepcopy(module)
+    body = copy.deepcopy(module).float()
     training = body.training
     body.eval()
     try:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from fewhot.core.checks import real_number
 from fewhot.core.parts import Part
-from fewhot.core.records import ColumnMoments, Noise, Rows
+from fewhot.core.records import ColumnMoments, DataSpec, Noise, Rows
 from fewhot.core.registry import STRUCTURES
 from fewhot.features.dropout import thinned
 from fewhot.features.transforms import Features
@@ -34,6 +34,10 @@ class Encoder(Part):
     def fit(self, moments: ColumnMoments) -> None:
         """Fit the features on the training rows."""
         self.features.fit(moments)
+
+    def check(self, spec: DataSpec) -> None:
+        """Refuse rows that have no features."""
+        self.features.check(spec)
 
     def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         """Return a key a row, from which it follows which entries are left out; nothing without dropout."""

@@ -41,7 +41,13 @@ class Picture(NamedTuple):
         for channels in (1, 3):
             side = math.isqrt(n_columns // channels)
             if channels * side**2 == n_columns and side >= LEAST_SIDE:
-                return cls(side, channels, side + -side % STRIDE**n_layers)
+                framed = side + -side % STRIDE**n_layers
+                if framed >= 2 * side:
+                    raise InvalidParameterError(
+                        f"{n_layers} layers halve pictures of {side} by {side} pixels more often than they can be; "
+                        f"give hidden_layer_sizes of {math.ceil(math.log2(side))} layers or fewer."
+                    )
+                return cls(side, channels, framed)
         raise InvalidParameterError(
             f"Convolutions need rows that are square pictures of one or three channels, {LEAST_SIDE} by {LEAST_SIDE} "
             f"pixels or more, and there are {n_columns} columns; give encoder='mlp'."

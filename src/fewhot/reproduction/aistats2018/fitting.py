@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from fewhot.estimators import NFA
-from fewhot.metrics import code_divergence, jacobian_spectrum, rare_word_correlation, rare_words
+from fewhot.metrics import code_divergence, jacobian_spectrum, perplexities, rare_word_correlation, rare_words
+from fewhot.metrics.matrices import row_sums
 from fewhot.reproduction.aistats2018.grid import INNER_STEPS, SEEDS, TUNED_ANNEALING, TUNED_BATCH
 from fewhot.reproduction.cells import Measured, cell_function, dataset
 
@@ -67,13 +68,14 @@ def fit_text(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
         kept = np.sort(np.argsort(-np.asarray(train.sum(axis=0)).ravel(), kind="stable")[: settings["n_words"]])
         train, validation, test = (X[:, kept] for X in (train, validation, test))
     model = estimator(settings, train.shape[0]).fit(train, X_val=validation)
+    ascent = INNER_STEPS if settings["n_test"] is None else settings["inner_steps"]  # a quick run is short throughout
     numbers: dict[str, float] = {}
-    for steps, name in ((0, "amortised"), (INNER_STEPS, "refined")):
+    for steps, name in ((0, "amortised"), (ascent, "refined")):
         model.set_params(refine_steps=steps)
-        numbers[name] = model.perplexity(test)
+        found = perplexities(model.score_samples(test), row_sums(test))
+        numbers |= {name: found.document, f"{name}_corpus": found.corpus}
         numbers[f"{name}_validation"] = model.perplexity(validation)
-        numbers[f"{name}_corpus"] = model.perplexity(test, average="corpus")
-    rare = [_rare_words(model, train, X, name) for X, name in ((train, "train"), (test, "test"))]
+    rare = [_rare_words(model, train, X, name, ascent) for X, name in ((train, "train"), (test, "test"))]
     for found in rare:
         numbers |= found.numbers
     spectrum = jacobian_spectrum(model).values
@@ -89,10 +91,10 @@ def fit_text(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
     return Measured(numbers, arrays)
 
 
-def _rare_words(model: NFA, train: Any, rows: Any, name: str) -> Measured:
+def _rare_words(model: NFA, train: Any, rows: Any, name: str, ascent: int) -> Measured:
     """Return how the divergence of ψ(x) from ψ* goes with the number of rare words, on some rows."""
     some = rows[:RARE_ROWS]
-    said, found = (model.set_params(refine_steps=steps).codes(some) for steps in (0, INNER_STEPS))
+    said, found = (model.set_params(refine_steps=steps).codes(some) for steps in (0, ascent))
     apart, rare = code_divergence(said, found), rare_words(some, training=train)
     return Measured(
         {f"divergence_{name}": float(apart.mean()), f"rare_{name}": float(rare_word_correlation(apart, rare))},

@@ -1,0 +1,326 @@
+"""Multi-label classifiers to compare with: one network, and a logistic, a softmax or a sparsemax head."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+
+from fewhot.baselines.base import Baseline
+from fewhot.core.checks import one_of, real_number, whole_number
+from fewhot.core.devices import in_float32, resolve_device
+from fewhot.core.errors import DivergedError, FewhotError, InvalidParameterError
+from fewhot.core.registry import BASELINES
+from fewhot.core.seeding import PrivateDraws, derive_seed, resolve_seed, stream
+from fewhot.data import as_matrix
+from fewhot.estimators.labels import indicator_matrix
+from fewhot.estimators.thresholds import check_threshold, cross_validated_threshold
+from fewhot.estimators.undoing import undone_on_failure
+from fewhot.estimators.validation import dataset_of
+from fewhot.metrics.libraries import library
+from fewhot.metrics.matrices import column_moments
+from fewhot.nn import MLP
+
+_ROWS_AT_ONCE = 4096
+
+
+@BASELINES.register("LabelHead")
+class LabelHead(ClassifierMixin, Baseline):
+    r"""Multi-label classifier: scores s of K labels from a network, under one of three heads.
+
+    .. math::
+        \text{logistic:}\quad & p_k = \sigma(s_k), && -\textstyle\sum_k y_k\log p_k + (1-y_k)\log(1-p_k) \\
+        \text{softmax:}\quad & p = \mathrm{softmax}(s), && -\textstyle\sum_k t_k \log p_k \\
+        \text{sparsemax:}\quad & p = \arg\min_{p \in \Delta} \lVert p - s \rVert^2, &&
+            \tfrac12\lVert t - s\rVert^2 - \tfrac12\lVert p - s\rVert^2
+
+    with the loss at the right, where t has equal shares for the labels of a row. Rows without labels teach the last two
+    nothing. The network is that of `SDLGMClassifier`, and so are the standardised features.
+
+    Parameters
+    ----------
+    head : {"logistic", "softmax", "sparsemax"}, default="logistic"
+        Which of the three; "sparsemax" needs the package entmax.
+    hidden_layer_sizes : sequence of int, default=(100,)
+        Widths of the network's hidden layers; () is a linear classifier.
+    dropout : float, default=0.0
+        Share of a row's features that are left out in training.
+    weight_decay : float, default=0.0
+        Decoupled weight decay.
+    max_steps : int, default=2000
+        Steps of Adam.
+    batch_size : int, default=100
+        Rows a step.
+    learning_rate : float, default=1e-3
+        Adam's rate.
+    threshold : float or "cv", default=0.5
+        The probability from which a label is predicted; "cv" chooses it by cross-validation on the training rows, from
+        0.05 to 0.95. Shares of several labels are small: give less than 0.5 to "softmax" and "sparsemax", or "cv".
+    threshold_average : {"micro", "macro"}, default="micro"
+        Whose F1 score "cv" looks at.
+    n_folds : int, default=5
+        Folds of that cross-validation.
+    device : str, default="auto"
+        "auto", "cpu" or "cuda".
+    random_state : int, numpy generator or None, default=None
+        Seed of the network, of the order of rows and of dropout.
+
+    Attributes
+    ----------
+    weights_ : ndarray
+        The weights of the network, one after the other.
+    mean_, scale_ : ndarray of shape (n_features,)
+        By which features are standardised; sparse ones are not centred.
+    n_labels_ : int
+        Number of labels.
+    classes_ : ndarray of shape (n_labels,)
+        Their numbers.
+    threshold_ : float
+        The probability from which a label is predicted.
+    n_features_in_ : int
+        Number of columns.
+
+    References
+    ----------
+    Martins and Astudillo (2016), From softmax to sparsemax, ICML.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(100, 8))
+    >>> Y = (X[:, :3] > 0.5).astype(int)
+    >>> LabelHead(max_steps=50, random_state=0).fit(X, Y).predict(X).shape
+    (100, 3)
+    """
+
+    weights_: np.ndarray
+    mean_: np.ndarray
+    scale_: np.ndarray
+    n_labels_: int
+    classes_: np.ndarray
+    threshold_: float
+    n_features_in_: int
+
+    def __init__(
+        self,
+        head: str = "logistic",
+        *,
+        hidden_layer_sizes: Sequence[int] = (100,),
+        dropout: float = 0.0,
+        weight_decay: float = 0.0,
+        max_steps: int = 2000,
+        batch_size: int = 100,
+        learning_rate: float = 1e-3,
+        threshold: float | str = 0.5,
+        threshold_average: str = "micro",
+        n_folds: int = 5,
+        device: str = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.head = head
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.dropout = dropout
+        self.weight_decay = weight_decay
+        self.max_steps = max_steps
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.threshold = threshold
+        self.threshold_average = threshold_average
+        self.n_folds = n_folds
+        self.device = device
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the classifier, and choose the threshold.
+
+        Parameters
+        ----------
+        X
+            Rows, (n, p), dense or sparse.
+        y
+            Their labels, (n, K), 0 or 1.
+        """
+        self._check_parameters()
+        seed = resolve_seed(self.random_state)
+        with undone_on_failure(self):
+            rows = self._rows(X, fitting=True)
+            labels = indicator_matrix(y, rows.shape[0])
+            self.threshold_ = self._threshold(X, labels, seed)
+            self.n_labels_ = labels.shape[1]
+            self.classes_ = np.arange(self.n_labels_)
+            self._train(rows, labels, seed)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each label, or its share among the labels of a row, (n, K)."""
+        return self._through(X, HEADS[self.head].probabilities)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores of the labels, (n, K)."""
+        return self._through(X, lambda scores: scores)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the labels whose probability is at least ``threshold_``, 0 or 1, (n, K)."""
+        return (self.predict_proba(X) >= self.threshold_).astype(np.int64)
+
+    def _threshold(self, X: Any, labels: np.ndarray, seed: int) -> float:
+        if self.threshold != "cv":
+            return float(self.threshold)
+        arguments = self.get_params(deep=False) | {"threshold": 0.5, "random_state": seed}
+        return cross_validated_threshold(
+            lambda: type(self)(**arguments), X, labels, self.n_folds, self.threshold_average, seed
+        )
+
+    @in_float32()
+    @torch.inference_mode(mode=False)
+    @torch.enable_grad()
+    def _train(self, rows: Any, labels: np.ndarray, seed: int) -> None:
+        self.mean_, self.scale_ = _standard(rows)
+        device = resolve_device(self.device)
+        with PrivateDraws(seed, "initialisation"):
+            network = self._network().to(device)
+        optimiser = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
+        order, noise = np.random.default_rng(derive_seed(seed, "order")), stream(seed, "dropout", device=device)
+        loss_of = HEADS[self.head].loss
+        for chosen in _batches(order, len(labels), self.batch_size, self.max_steps):
+            x = self._features(rows[chosen], device)
+            if self.dropout:
+                x = x * (torch.rand(x.shape, generator=noise, device=device) >= self.dropout) / (1 - self.dropout)
+            loss = loss_of(network(x), torch.from_numpy(labels[chosen]).to(device)).mean()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+        self.weights_ = parameters_to_vector(network.parameters()).detach().cpu().numpy()
+        if not np.isfinite(self.weights_).all():
+            raise DivergedError("The weights of LabelHead are no longer finite; lower learning_rate.")
+
+    @in_float32()
+    @torch.no_grad()
+    def _through(self, X: Any, head: Callable[[Tensor], Tensor]) -> np.ndarray:
+        check_is_fitted(self)
+        rows, device = self._rows(X, fitting=False), resolve_device(self.device)
+        network = self._network()
+        vector_to_parameters(torch.from_numpy(self.weights_), network.parameters())
+        network.to(device)
+        starts = range(0, rows.shape[0], _ROWS_AT_ONCE)
+        parts = [head(network(self._features(rows[start : start + _ROWS_AT_ONCE], device))) for start in starts]
+        return torch.cat(parts).cpu().numpy()
+
+    def _network(self) -> nn.Module:
+        body = MLP(self.n_features_in_, self.hidden_layer_sizes)
+        return nn.Sequential(body, nn.Linear(body.n_out, self.n_labels_))
+
+    def _rows(self, X: Any, *, fitting: bool) -> Any:
+        """Return checked rows as an array or a CSR matrix."""
+        dataset_of(self, X, fitting=fitting)
+        matrix = as_matrix(X)
+        return matrix.tocsr() if hasattr(matrix, "tocsr") else np.asarray(matrix, dtype=np.float32)
+
+    def _features(self, rows: Any, device: torch.device) -> Tensor:
+        dense = rows.toarray() if sp.issparse(rows) else rows
+        return torch.from_numpy(((dense - self.mean_) / self.scale_).astype(np.float32)).to(device)
+
+    def _check_parameters(self) -> None:
+        one_of("head", self.head, tuple(HEADS))
+        if self.head == "sparsemax":
+            _sparsemax()
+        if isinstance(self.hidden_layer_sizes, str) or not np.iterable(self.hidden_layer_sizes):
+            raise InvalidParameterError(
+                f"hidden_layer_sizes is {self.hidden_layer_sizes!r}; it must be a sequence of whole numbers."
+            )
+        for size in self.hidden_layer_sizes:
+            whole_number("each of hidden_layer_sizes", size)
+        for name in ("max_steps", "batch_size"):
+            whole_number(name, getattr(self, name))
+        real_number("dropout", self.dropout, low=0, high=0.99)
+        real_number("weight_decay", self.weight_decay, low=0)
+        real_number("learning_rate", self.learning_rate, low=0, open_low=True)
+        check_threshold(self.threshold, self.threshold_average, self.n_folds)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_class = False
+        tags.target_tags.required = True
+        tags.target_tags.single_output = False
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class _Logistic:
+    """Labels by themselves."""
+
+    @staticmethod
+    def probabilities(scores: Tensor) -> Tensor:
+        return scores.sigmoid()
+
+    @staticmethod
+    def loss(scores: Tensor, y: Tensor) -> Tensor:
+        return F.binary_cross_entropy_with_logits(scores, y, reduction="none").sum(-1)
+
+
+class _Softmax:
+    """Labels that share a row, all with some probability."""
+
+    @staticmethod
+    def probabilities(scores: Tensor) -> Tensor:
+        return scores.softmax(-1)
+
+    @staticmethod
+    def loss(scores: Tensor, y: Tensor) -> Tensor:
+        return -(_shares(y) * scores.log_softmax(-1)).sum(-1)
+
+
+class _Sparsemax:
+    """Labels that share a row, most with none."""
+
+    @staticmethod
+    def probabilities(scores: Tensor) -> Tensor:
+        return _sparsemax()(scores, dim=-1)
+
+    @staticmethod
+    def loss(scores: Tensor, y: Tensor) -> Tensor:
+        """Return the loss, whose gradient is p - t: p minimises what it is in, and so does not move the loss."""
+        t, p = _shares(y), _Sparsemax.probabilities(scores.detach())
+        return ((scores * (p - t)).sum(-1) + (t.square() - p.square()).sum(-1) / 2) * (t.sum(-1) > 0)
+
+
+HEADS = {"logistic": _Logistic, "softmax": _Softmax, "sparsemax": _Sparsemax}
+
+
+def _shares(y: Tensor) -> Tensor:
+    return y / y.sum(-1, keepdim=True).clamp(min=1)
+
+
+def _sparsemax() -> Any:
+    try:
+        return library("entmax").sparsemax
+    except ImportError as error:
+        raise FewhotError("head='sparsemax' needs the package entmax: pip install 'fewhot[labels]'.") from error
+
+
+def _standard(rows: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return what to take from each column, and what to divide it by."""
+    mean, deviation = column_moments(rows)
+    scale = np.where(deviation > 0, deviation, 1.0)
+    return (np.zeros_like(mean) if sp.issparse(rows) else mean).astype(np.float32), scale.astype(np.float32)
+
+
+def _batches(order: np.random.Generator, n_rows: int, batch_size: int, n_steps: int) -> Any:
+    """Yield the rows of each step: all of them in a new order, a batch at a time, again and again."""
+    done = 0
+    while done < n_steps:
+        shuffled = order.permutation(n_rows)
+        for start in range(0, n_rows, batch_size):
+            if done == n_steps:
+                return
+            yield shuffled[start : start + batch_size]
+            done += 1

@@ -1,0 +1,57 @@
+"""The probability from which a label is predicted, chosen by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import KFold
+
+from fewhot.core.checks import one_of, real_number, whole_number
+from fewhot.core.errors import InvalidParameterError
+from fewhot.core.seeding import derive_seed
+from fewhot.estimators.validation import rows_at
+from fewhot.metrics.labels import macro_f1, micro_f1
+
+THRESHOLDS = np.round(np.arange(0.05, 1.0, 0.05), 2)
+"""Among which cross-validation chooses."""
+F1 = {"micro": micro_f1, "macro": macro_f1}
+
+
+def cross_validated_threshold(
+    make: Callable[[], Any], X: Any, labels: np.ndarray, n_folds: int, average: str, seed: int
+) -> float:
+    """Return the threshold with the best F1 score on rows that a fit has not seen.
+
+    Parameters
+    ----------
+    make
+        Returns an unfitted classifier that chooses no threshold of its own.
+    X, labels
+        Rows, and which labels they have, (n, K).
+    n_folds
+        How many fits there are, each of which leaves other rows out.
+    average
+        Whose F1 is looked at, a name in `F1`.
+    seed
+        Of the folds.
+    """
+    if len(labels) < n_folds:
+        raise InvalidParameterError(
+            f"threshold='cv' takes {n_folds} folds and there are {len(labels)} rows; give fewer n_folds, or a number."
+        )
+    folds = KFold(n_folds, shuffle=True, random_state=derive_seed(seed, "folds") % 2**32)
+    probabilities = np.zeros_like(labels)
+    for train, test in folds.split(labels):
+        probabilities[test] = make().fit(rows_at(X, train), labels[train]).predict_proba(rows_at(X, test))
+    scores = [F1[average](labels, probabilities >= threshold) for threshold in THRESHOLDS]
+    return float(THRESHOLDS[int(np.argmax(scores))])
+
+
+def check_threshold(threshold: Any, average: str, n_folds: Any) -> None:
+    """Refuse a threshold that is no probability and not "cv", and a way to choose it that there is not."""
+    if threshold != "cv":
+        real_number("threshold", threshold, low=0, high=1)
+    one_of("threshold_average", average, tuple(F1))
+    whole_number("n_folds", n_folds, least=2)
