@@ -22,7 +22,15 @@ F1 = {"micro": micro_f1, "macro": macro_f1}
 def cross_validated_threshold(
     make: Callable[[], Any], X: Any, labels: np.ndarray, n_folds: int, average: str, seed: int
 ) -> float:
-    """Return the threshold with the best F1 score on rows that a fit has not seen.
+    """Return the threshold with the best F1 score, a name in `F1`, on rows that a fit has not seen."""
+    probabilities = cross_validated_probabilities(make, X, labels, n_folds, seed)
+    return best_threshold(labels, probabilities, average)[0]
+
+
+def cross_validated_probabilities(
+    make: Callable[[], Any], X: Any, labels: np.ndarray, n_folds: int, seed: int
+) -> np.ndarray:
+    """Return what fits on the other rows say of each row's labels, (n, K).
 
     Parameters
     ----------
@@ -32,8 +40,6 @@ def cross_validated_threshold(
         Rows, and which labels they have, (n, K).
     n_folds
         How many fits there are, each of which leaves other rows out.
-    average
-        Whose F1 is looked at, a name in `F1`.
     seed
         Of the folds.
     """
@@ -42,11 +48,17 @@ def cross_validated_threshold(
             f"threshold='cv' takes {n_folds} folds and there are {len(labels)} rows; give fewer n_folds, or a number."
         )
     folds = KFold(n_folds, shuffle=True, random_state=derive_seed(seed, "folds") % 2**32)
-    probabilities = np.zeros_like(labels)
+    probabilities = np.zeros(labels.shape, dtype=np.float32)
     for train, test in folds.split(labels):
         probabilities[test] = make().fit(rows_at(X, train), labels[train]).predict_proba(rows_at(X, test))
+    return probabilities
+
+
+def best_threshold(labels: np.ndarray, probabilities: np.ndarray, average: str) -> tuple[float, float]:
+    """Return the threshold with the best F1 score, and that score."""
     scores = [F1[average](labels, probabilities >= threshold) for threshold in THRESHOLDS]
-    return float(THRESHOLDS[int(np.argmax(scores))])
+    best = int(np.argmax(scores))
+    return float(THRESHOLDS[best]), float(scores[best])
 
 
 def check_threshold(threshold: Any, average: str, n_folds: Any) -> None:

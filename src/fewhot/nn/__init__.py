@@ -4,6 +4,7 @@ from fewhot.nn.autoregression import Autoregression
 from fewhot.nn.blank import Blank
 from fewhot.nn.conv import Convolutions, PictureOutput, TransposedConvolutions
 from fewhot.nn.mlp import MLP, RowsMLP, UserBody
+from fewhot.nn.places import Places
 from fewhot.nn.rows_linear import RowsLinear
 from fewhot.nn.twin import Twin
 
@@ -13,6 +14,7 @@ __all__ = [
     "Blank",
     "Convolutions",
     "PictureOutput",
+    "Places",
     "RowsLinear",
     "RowsMLP",
     "TransposedConvolutions",

@@ -36,7 +36,7 @@ def lda_cells(quick: bool) -> Sequence[Cell]:
             },
             data="newsgroups_nvdm",
             cost=100,
-            name=f"20 Newsgroups, LDA, {defaults} settings, topics at their {fixed} mean, seed {seed}",
+            name=f"20 Newsgroups, LDA, settings {defaults}, topics {fixed}, seed {seed}",
         )
         for defaults, fixed in FITS
         for seed in (SEEDS[:1] if quick else SEEDS)

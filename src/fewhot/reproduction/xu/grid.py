@@ -1,0 +1,81 @@
+"""Which models are fitted to images: one function makes every cell, so that tables and figures share fits.
+
+MNIST, binarised anew in every step, three seeds: SDLGM as published and in two forms of ours; on the same networks,
+categorical and Bernoulli codes under six estimators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from fewhot.reproduction.entry import Cell
+
+PAPER = "Xu, Onoro Rubio, Serra and Niepert, Learning Sparsity of Representations with Discrete Latent Variables"
+SEEDS = (0, 1, 2)
+UNITS, SLOTS = 200, 40
+PUBLISHED_STEPS, LONG_STEPS = 10_000, 40_000
+NETWORK = (512, 384, 256)
+
+
+class Model(NamedTuple):
+    """A row of table I: its estimator, arguments, and how long it is trained."""
+
+    kind: str
+    options: dict[str, Any]
+    steps: int = PUBLISHED_STEPS
+
+
+CODES: dict[str, dict[str, Any]] = {
+    "categorical": {"kind": "categorical", "n_classes": 10},
+    "bernoulli": {"kind": "bernoulli"},
+}
+ESTIMATORS: dict[str, dict[str, Any]] = {
+    "score function": {"estimator": "score-function"},
+    "MuProp": {"estimator": "muprop"},
+    "straight-through": {"estimator": "straight-through"},
+    "annealed straight-through": {"estimator": "straight-through", "temperature_decay": 1e-4},
+    "Gumbel-softmax": {"estimator": "concrete", "temperature_decay": 3e-5},
+    "straight-through Gumbel-softmax": {"estimator": "straight-through-concrete", "temperature_decay": 3e-5},
+}
+"""Estimators of Jang et al., whose numbers table I repeats, by their names there."""
+AS_PUBLISHED, SHARED, INDEPENDENT = "SDLGM, as published", "SDLGM, shared slots", "SDLGM, independent slots"
+MODELS: dict[str, Model] = {
+    AS_PUBLISHED: Model("sdlgm", {"recipe": "xu"}),
+    SHARED: Model("sdlgm", {"n_slots": SLOTS, "slots": "shared"}, LONG_STEPS),
+    INDEPENDENT: Model("sdlgm", {"n_slots": SLOTS, "slots": "independent"}, LONG_STEPS),
+    **{
+        f"{code}, {name}": Model("gumbel", {**known, **options})
+        for code, known in CODES.items()
+        for name, options in ESTIMATORS.items()
+    },
+}
+
+
+def image_cell(model: str, seed: int, *, quick: bool = False) -> Cell:
+    """Return the cell of one fit to MNIST."""
+    settings: dict[str, Any] = {
+        "data": "mnist",
+        "model": model,
+        "n_units": 20 if quick else UNITS,
+        "hidden": [16] if quick else list(NETWORK),
+        "steps": 30 if quick else MODELS[model].steps,
+        "batch_size": 100,
+        "n_train": 500 if quick else None,
+        "n_test": 200 if quick else None,
+        "n_watched": 100 if quick else 1000,
+        "seed": seed,
+    }
+    return Cell(kind="xu-images", settings=settings, data="mnist", cost=settings["steps"], name=f"{model}, seed {seed}")
+
+
+def image_cells(quick: bool) -> Sequence[Cell]:
+    """Return all models of table I."""
+    names = (AS_PUBLISHED, SHARED, "categorical, Gumbel-softmax") if quick else MODELS
+    return [image_cell(model, seed, quick=quick) for model in names for seed in (SEEDS[:1] if quick else SEEDS)]
+
+
+def slot_cells(quick: bool) -> Sequence[Cell]:
+    """Return the three forms of SDLGM."""
+    names = (AS_PUBLISHED, SHARED) if quick else (AS_PUBLISHED, SHARED, INDEPENDENT)
+    return [image_cell(model, seed, quick=quick) for model in names for seed in (SEEDS[:1] if quick else SEEDS)]
