@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 import torch
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -22,7 +21,7 @@ from fewhot.core.registry import BASELINES
 from fewhot.core.seeding import PrivateDraws, derive_seed, resolve_seed, stream
 from fewhot.data import as_matrix
 from fewhot.estimators.labels import indicator_matrix
-from fewhot.estimators.thresholds import check_threshold, cross_validated_threshold
+from fewhot.estimators.thresholds import MultiLabelMixin, check_threshold, cross_validated_threshold
 from fewhot.estimators.undoing import undone_on_failure
 from fewhot.estimators.validation import dataset_of
 from fewhot.metrics.libraries import library
@@ -33,7 +32,7 @@ _ROWS_AT_ONCE = 4096
 
 
 @BASELINES.register("LabelHead")
-class LabelHead(ClassifierMixin, Baseline):
+class LabelHead(MultiLabelMixin, Baseline):
     r"""Multi-label classifier: scores s of K labels from a network, under one of three heads.
 
     .. math::
@@ -105,7 +104,6 @@ class LabelHead(ClassifierMixin, Baseline):
     scale_: np.ndarray
     n_labels_: int
     classes_: np.ndarray
-    threshold_: float
     n_features_in_: int
 
     def __init__(
@@ -165,10 +163,6 @@ class LabelHead(ClassifierMixin, Baseline):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores of the labels, (n, K)."""
         return self._through(X, lambda scores: scores)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the labels whose probability is at least ``threshold_``, 0 or 1, (n, K)."""
-        return (self.predict_proba(X) >= self.threshold_).astype(np.int64)
 
     def _threshold(self, X: Any, labels: np.ndarray, seed: int) -> float:
         if self.threshold != "cv":
@@ -247,11 +241,6 @@ class LabelHead(ClassifierMixin, Baseline):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_label = True
-        tags.classifier_tags.multi_class = False
-        tags.target_tags.required = True
-        tags.target_tags.single_output = False
-        tags.target_tags.multi_output = True
         return tags
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from torch import nn
 
 from fewhot.core.checks import truth
@@ -18,7 +17,7 @@ from fewhot.data import LabelledDataset
 from fewhot.estimators.documentation import documented
 from fewhot.estimators.labels import indicator_matrix, label_names
 from fewhot.estimators.sdlgm_supervised import SupervisedSDLGM
-from fewhot.estimators.thresholds import check_threshold, cross_validated_threshold
+from fewhot.estimators.thresholds import MultiLabelMixin, check_threshold, cross_validated_threshold
 from fewhot.estimators.undoing import undone_on_failure
 from fewhot.estimators.validation import rows_at
 from fewhot.likelihoods.base import Likelihood
@@ -26,7 +25,7 @@ from fewhot.likelihoods.base import Likelihood
 
 @ESTIMATORS.register("SDLGMClassifier")
 @documented
-class SDLGMClassifier(ClassifierMixin, SupervisedSDLGM):
+class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
     r"""Multi-label classifier: the labels of a row as a sparse code of counts.
 
     .. math:: P(y_k = 1\,|\,x) = 1 - (1 - \lambda(x)\,\pi_k(x))^{L_0}
@@ -201,14 +200,6 @@ class SDLGMClassifier(ClassifierMixin, SupervisedSDLGM):
         """Return the logit of each label's probability, (n, K)."""
         return self._of_labels(X, "logits")
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the labels whose probability is at least ``threshold_``, 0 or 1, (n, K)."""
-        return (self.predict_proba(X) >= self.threshold_).astype(np.int64)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the share of rows whose labels are all right."""
-        return float(ClassifierMixin.score(self, X, self._labels(y, len(self.predict_proba(X))), sample_weight))
-
     def _training_rows(self, X: Any, y: Any, *, goes_on: bool) -> LabelledDataset:
         labelled = super()._training_rows(X, y, goes_on=goes_on)
         if not goes_on:
@@ -253,12 +244,3 @@ class SDLGMClassifier(ClassifierMixin, SupervisedSDLGM):
         super()._check_parameters()
         check_threshold(self.threshold, self.threshold_average, self.n_folds)
         truth("drop_unlabelled", self.drop_unlabelled)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        tags.classifier_tags.multi_class = False
-        tags.target_tags.required = True
-        tags.target_tags.single_output = False
-        tags.target_tags.multi_output = True
-        return tags

@@ -1,4 +1,4 @@
-"""The probability from which a label is predicted, chosen by cross-validation."""
+"""What classifiers of many labels share: a probability from which a label is predicted, and how it is chosen."""
 
 from __future__ import annotations
 
@@ -6,17 +6,49 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import KFold
 
 from fewhot.core.checks import one_of, real_number, whole_number
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.seeding import derive_seed
+from fewhot.estimators.labels import indicator_matrix
 from fewhot.estimators.validation import rows_at
 from fewhot.metrics.labels import macro_f1, micro_f1
 
 THRESHOLDS = np.round(np.arange(0.05, 1.0, 0.05), 2)
 """Among which cross-validation chooses."""
 F1 = {"micro": micro_f1, "macro": macro_f1}
+
+
+class MultiLabelMixin(ClassifierMixin):
+    """Predict labels from their probabilities, and tell scikit-learn that rows have any number of them."""
+
+    threshold_: float
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each label, (n, K)."""
+        raise TypeError(f"{type(self).__name__} does not say how likely labels are; define predict_proba(X).")
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the labels whose probability is at least ``threshold_``, 0 or 1, (n, K)."""
+        return (self.predict_proba(X) >= self.threshold_).astype(np.int64)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the share of rows whose labels are all right."""
+        predicted = self.predict(X)
+        labels = indicator_matrix(y, len(predicted)).astype(np.int64)
+        return float(accuracy_score(labels, predicted, sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_class = False
+        tags.target_tags.required = True
+        tags.target_tags.single_output = False
+        tags.target_tags.multi_output = True
+        return tags
 
 
 def cross_validated_threshold(
