@@ -10,16 +10,14 @@ the training images less those of the split "validation" and measures those inst
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fits import SPLITS, fit_all
 
 import fewhot as fh
 from fewhot.data import load_dataset
@@ -43,7 +41,6 @@ MODELS: dict[str, tuple[type, dict[str, Any]]] = {
     **{f"vsc-{l0}": (fh.VSC, {"l0": l0}) for l0 in ASKED},
     **{f"hsvae-{l0}": (fh.HSVAE, {"l0": l0}) for l0 in ASKED},
 }
-SPLITS = {"test": ("train", "test"), "validation": ("fit", "validation")}
 
 
 def measure(task: tuple[str, str, int], *, rows: str, data_dir: Path) -> dict[str, Any]:
@@ -84,23 +81,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results/sparse-family"))
     given = parser.parse_args()
     tasks = [(data, model, seed) for data in given.data for model in given.only for seed in given.seeds]
-    given.out.mkdir(parents=True, exist_ok=True)
     report: dict[str, Any] = {
         "rows": given.rows,
         "settings": {**COMMON, "hidden_layer_sizes": list(COMMON["hidden_layer_sizes"])},
         "commit": commit_of(given.commit),
         **machine(),
-        "fits": [],
     }
-    with ProcessPoolExecutor(given.workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for found in pool.map(partial(measure, rows=given.rows, data_dir=given.data_dir), tasks):
-            report["fits"].append(found)
-            print(" ".join(f"{name}={_short(value)}" for name, value in found.items()), flush=True)
-            (given.out / "results.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    measured = partial(measure, rows=given.rows, data_dir=given.data_dir)
+    fit_all(tasks, measured, given.workers, report, given.out)
 
 
 if __name__ == "__main__":
