@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from fewhot.codes import Codes
 from fewhot.core.errors import InvalidInputError
-from fewhot.metrics import active_units, average_hoyer, hoyer, support_overlap
+from fewhot.metrics import active_units, activity, average_hoyer, hoyer, support_overlap
 
 N_ROWS = 20_000
 
@@ -131,3 +132,11 @@ def test_entries_stored_twice_are_summed() -> None:
     assert average_hoyer(twice).mean == pytest.approx(average_hoyer(twice.toarray()).mean)
     assert support_overlap(twice) == 0.0
     assert twice.nnz == 3  # what was given stays as it is
+
+
+def test_what_codes_returns_is_read_by_its_values() -> None:
+    values = sp.csr_array(spike_and_slab(0.2, n=50))
+    codes = Codes(values=values, variance=values, p_active=values, bound=np.zeros(50), gap=None)
+    assert average_hoyer(codes).mean == average_hoyer(values).mean
+    assert active_units(codes) == active_units(values)
+    assert activity(codes) == activity(values)

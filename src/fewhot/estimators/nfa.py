@@ -328,7 +328,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
             features=self._chosen("features"),
             smooth_idf=self.idf == "smooth",
             dropout=self._chosen("dropout"),
-            inference=self._procedure(-(-spec.n_rows // min(self._chosen("batch_size"), spec.n_rows))),
+            inference=self._procedure(-(-spec.n_rows // min(self._chosen("batch_size"), spec.n_rows)), n_steps),
             kl_weight=self._chosen("kl_weight"),
             schedules={"learning_rate": rate_decay(n_steps), **self._annealing(n_steps)},
             l0=self._asked(),
@@ -336,8 +336,8 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
             n_steps=n_steps,
         )
 
-    def _procedure(self, epoch: int) -> Inference:
-        """Return the inference procedure; ``epoch`` is how many steps one has."""
+    def _procedure(self, epoch: int, n_steps: int) -> Inference:
+        """Return the inference procedure; ``epoch`` is how many steps one has, of ``n_steps`` in all."""
         decay = {
             "weight_decay": self._chosen("weight_decay"),
             "decoupled_weight_decay": self.decoupled_weight_decay,
@@ -350,6 +350,11 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
                 return SVI(*ascent, **decay)
             case _:
                 begin, end = self.refined_epochs or (0, None)
+                if begin * epoch >= n_steps:
+                    raise InvalidParameterError(
+                        f"refined_epochs is {self.refined_epochs!r}, and the fit ends after {n_steps / epoch:.3g} "
+                        f"epochs; begin sooner, or give more max_steps."
+                    )
                 return Refined(
                     *ascent,
                     **decay,
@@ -417,6 +422,11 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
             return
         if not isinstance(given, tuple | list) or len(given) != 2:
             raise InvalidParameterError(f"refined_epochs is {given!r}; it must be two epochs, such as (0, 10).")
+        if self._chosen("inference") != "refined":
+            raise InvalidParameterError(
+                f"refined_epochs says when local parameters are optimised, and inference={self._chosen('inference')!r} "
+                f"does not choose; give inference='refined'."
+            )
         begin, end = given
         whole_number("the first of refined_epochs", begin, least=0)
         if end is not None and whole_number("the second of refined_epochs", end) <= begin:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from fewhot.metrics.matrices import as_matrix
+
 USED_SHARE = 0.005
 ALWAYS_ON_SHARE = 0.5
 
@@ -53,14 +55,14 @@ def activity(codes: Any) -> Activity:
     Parameters
     ----------
     codes
-        Codes as `transform` returns them, (n, K): an array or a sparse matrix. Non-zero means active.
+        Codes as `transform` or `codes` returns them, (n, K): an array or a sparse matrix. Non-zero means active.
 
     Examples
     --------
     >>> activity(np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])).effective
     2.0
     """
-    hot = codes.tocsr() != 0 if hasattr(codes, "tocsr") else np.asarray(codes) != 0
+    hot = as_matrix(codes, "codes") != 0
     n_rows = hot.shape[0]
     empty_rows = float((np.asarray(hot.sum(axis=1)).ravel() == 0).mean())
     return activity_of_shares(np.asarray(hot.sum(axis=0)).ravel() / n_rows, empty_rows)

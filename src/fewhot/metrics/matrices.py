@@ -15,6 +15,7 @@ def as_matrix(values: Any, name: str) -> Any:
     """Return a float64 array or CSR matrix of shape (n, K); sparse input stays sparse."""
     if hasattr(values, "format") and is_sparse(values):
         check_entries(values, name)
+    values = values.values if hasattr(values, "p_active") else values  # what `codes` returns
     if hasattr(values, "var_names"):  # an AnnData
         values = values.X.to_memory() if hasattr(values.X, "to_memory") else values.X
     matrix: Any = values.tocsr() if hasattr(values, "tocsr") else np.asarray(values)

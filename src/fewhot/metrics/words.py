@@ -163,6 +163,8 @@ def _sizes(module: Any) -> tuple[int, int]:
 def _vocabulary(estimator: Any, vocabulary: Sequence[str] | None, n_words: int) -> tuple[str, ...]:
     named: Sequence[str] = getattr(estimator, "feature_names_in_", unnamed(n_words))
     given = named if vocabulary is None else vocabulary
+    if isinstance(given, str):
+        raise InvalidParameterError("vocabulary is a text; give a list of words, one a column.")
     words = tuple(str(word) for word in given)
     if len(words) != n_words:
         raise InvalidParameterError(

@@ -94,5 +94,8 @@ def features_named(name: str, spec: DataSpec, smooth_idf: bool = False) -> Featu
     if name == "auto" and not spec.counts:
         return features_for(spec)
     if spec.minimum < 0 and name != "counts":
-        raise InvalidInputError(f"features={name!r} is for counts, and X has negative values; give features='counts'.")
+        raise InvalidInputError(
+            f"features={name!r} is for counts, and the data hold negative values (minimum {spec.minimum:g}); give "
+            f"counts, or likelihood='gaussian' with features='counts'."
+        )
     return TfIdf(spec.n_columns, smooth_idf) if name in ("auto", "tfidf") else FEATURES[INPUTS[name]]()
