@@ -93,6 +93,8 @@ DAMAGES = {
     "another shape": lambda config: config["fitted"]["item_weights_"].update(sparse=[2, 2]),
     "no parameters": lambda config: config.pop("parameters"),
     "a parameter nobody knows": lambda config: config["parameters"].update(colour="red"),
+    "something missing": lambda config: config["fitted"].pop("item_weights_"),
+    "a number": lambda config: config["fitted"].update(item_weights_=1),
     "a method": lambda config: config["fitted"].update(recommend=1),
     "something private": lambda config: config["fitted"].update(__class__=1),
 }
@@ -100,7 +102,7 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_configuration_is_refused(damage: str, tmp_path: Path) -> None:
-    recommender("SLIM").fit(histories()).save(tmp_path)
+    recommender("EASE" if damage == "a number" else "SLIM").fit(histories()).save(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     DAMAGES[damage](config)
     (tmp_path / "config.json").write_text(json.dumps(config))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,7 @@ def restore(folder: Path, config: dict[str, Any], device: str) -> Any:
         baseline._check_parameters()
         for name, value in config["fitted"].items():
             setattr(baseline, _learned_name(name), _value(name, value, tensors))
+        _check_whole(baseline)
     except FewhotError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -87,6 +89,18 @@ def _learned_name(name: str) -> str:
     if not (name.isidentifier() and name.endswith("_") and not name.startswith("_")):
         raise ValueError(f"{name!r} is nothing that a fit learns")
     return name
+
+
+def _check_whole(baseline: Any) -> None:
+    """Refuse a baseline that lacks something it says it learns, or has something else than the array it says."""
+    for kind in type(baseline).__mro__:
+        for name, of in inspect.get_annotations(kind).items():
+            if not name.endswith("_"):
+                continue
+            if not hasattr(baseline, name):
+                raise ValueError(f"{name} is missing")
+            if of == "np.ndarray" and not isinstance(getattr(baseline, name), np.ndarray):
+                raise ValueError(f"{name} is no array")
 
 
 def _value(name: str, value: Any, tensors: dict[str, Tensor]) -> Any:

@@ -117,7 +117,8 @@ def draw_counting(measured: Measurements) -> dict[str, Figure]:
         here.imshow(image.reshape(28, -1), cmap="gray_r", interpolation="nearest")
         here.set_title(_in_words(said), fontsize="small", color="#009E73" if (said == true).all() else "#D55E00")
     for here in axes.ravel():
-        here.set_axis_off()
+        here.set(xticks=[], yticks=[])
+        here.spines[:].set_color("0.8")
     return {"predictions": figure}
 
 
