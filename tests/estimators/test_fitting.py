@@ -306,7 +306,7 @@ class _Raises(nn.Module):
 
 @pytest.mark.parametrize(
     "encoder",
-    [nn.Linear(3, 4), nn.Flatten(0), nn.LSTM(7, 4), nn.Unflatten(1, (7, 1)), _Raises(), nn.Linear(7, 4).double()],
+    [nn.Linear(3, 4), nn.Flatten(0), nn.LSTM(7, 4), nn.Unflatten(1, (7, 1)), _Raises()],
     ids=lambda module: type(module).__name__,
 )
 def test_an_encoder_of_the_wrong_shape_is_refused(encoder: nn.Module, rows: np.ndarray) -> None:

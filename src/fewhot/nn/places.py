@@ -67,15 +67,15 @@ class Places(Part):
         n_seen = (self.channels[-1] if self.channels else 1) * left**2
         layers += [nn.Flatten(), nn.Linear(n_seen, n_hidden), activation_named(activation)]
         self.layers = nn.Sequential(*layers, nn.Linear(n_hidden, n_kinds))
-        self.n_out = n_kinds
+        self.n_in, self.n_out = n_places * side**2, n_kinds
 
     def forward(self, x: Rows) -> Tensor:
         """Return the log of the mean probability of each kind."""
         rows = x.dense()
-        if rows.shape[1] != self.side**2 * self.n_places:
+        if rows.shape[1] != self.n_in:
             raise InvalidParameterError(
                 f"Rows have {rows.shape[1]} columns, and {self.n_places} pictures of {self.side} by {self.side} pixels "
-                f"have {self.side**2 * self.n_places}; give n_places and side that match."
+                f"have {self.n_in}; give n_places and side that match."
             )
         pictures = rows.reshape(-1, self.side, self.n_places, self.side).transpose(1, 2).flatten(0, 1).unsqueeze(1)
         said = self.layers(pictures).log_softmax(-1).unflatten(0, (-1, self.n_places))  # (B, P, kinds)
