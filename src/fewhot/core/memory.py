@@ -9,7 +9,7 @@ import torch
 
 from fewhot.core.errors import NotEnoughMemoryError
 
-_MARKS = ("allocate memory", "out of memory", "overflow")
+_MARKS = ("allocate memory", "out of memory", "size calculation overflowed", "multiplication overflow")
 """What torch says of sizes that no machine has."""
 
 
