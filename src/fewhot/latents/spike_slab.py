@@ -48,6 +48,7 @@ class SpikeSlabLatent(Latent):
 
     gated = True
     refinable = ("logits", "loc", "logvar")
+    gate_shift: Tensor
 
     def __init__(
         self,
@@ -67,16 +68,22 @@ class SpikeSlabLatent(Latent):
         if gate_head == "logit":
             with torch.no_grad():
                 self.heads.bias[:n_latent] += math.log(initial_rate / (1 - initial_rate))
+        else:
+            self.register_buffer("gate_shift", torch.zeros(()))  # of logits, which the head is not
 
     def psi(self, h: Tensor) -> Params:
         """Return gate logits, slab means and slab log variances of each row."""
         v, loc, logvar = self.heads(h).float().chunk(3, dim=-1)
-        return {"logits": v if self.gate_head == "logit" else _logit_of_relu_head(v), "loc": loc, "logvar": logvar}
+        logits = v if self.gate_head == "logit" else _logit_of_relu_head(v) + self.gate_shift
+        return {"logits": logits, "loc": loc, "logvar": logvar}
 
     @torch.no_grad()
     def shift_gates(self, shift: float) -> None:
         """Add ``shift`` to the logit of every gate."""
-        self.heads.bias[: self.n_latent] += shift
+        if self.gate_head == "logit":
+            self.heads.bias[: self.n_latent] += shift
+        else:
+            self.gate_shift += shift
 
     def posterior(self, psi: Params, knobs: Knobs) -> SpikeSlab:
         """Return the spike-and-slab whose draws use the gate, and the share of the slab, that ``knobs`` ask for."""
