@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from fewhot.inference.phases import OptimiserSpec
+from fewhot.training.compiling import compiled
 
 _EPSILON = 1e-8
 _TINY_MEAN = 1e-20  # far below epsilon, and some 400 steps away from a denormal number
@@ -65,7 +66,7 @@ class FusedAdam:
 
     def compile(self, **options: Any) -> None:
         """Use the compiled update from now on."""
-        self.update = torch.compile(_pointwise, dynamic=False, **options)
+        self.update = compiled(_pointwise, **options)
 
     def forget_compiled(self) -> None:
         """Use the fused kernel again."""

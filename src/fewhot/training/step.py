@@ -13,6 +13,7 @@ from fewhot.core.records import Batch, Knobs, Noise, Params
 from fewhot.inference.phases import Phase
 from fewhot.models.latent_model import LatentModel
 from fewhot.training.adam import FusedAdam
+from fewhot.training.compiling import compiled
 from fewhot.training.meter import Halt, Meter, scalars
 from fewhot.training.settings import Settings
 
@@ -60,7 +61,7 @@ class TrainStep:
         ]
         self._reduce = reduce_gradients
         self.losses: list[list[PhaseLoss]] = []
-        self.bookkeeping: Bookkeeping = self._bookkeep
+        self.bookkeeping = self._bookkeeping()
         self.forget_compiled()
 
     def __call__(self, batch: Batch, stage: int = 0) -> None:
@@ -87,16 +88,16 @@ class TrainStep:
                 optimiser.flush_tiny()
 
     def compile(self, **options: Any) -> None:
-        """Compile the losses, the bookkeeping and the updates; ``options`` are those of `torch.compile`."""
-        self.losses = [[torch.compile(f, dynamic=False, **options) for f in losses] for losses in self.losses]
-        self.bookkeeping = torch.compile(self._bookkeep, dynamic=False, **options)
+        """Compile the losses, the bookkeeping and the updates; ``options`` are those of `compiled`."""
+        self.losses = [[compiled(loss, **options) for loss in losses] for losses in self.losses]
+        self.bookkeeping = compiled(self.bookkeeping, **options)
         for optimiser in self.optimisers:
             optimiser.compile(**options)
 
     def forget_compiled(self) -> None:
         """Go back to the functions as they are written."""
         self.losses = [[self._loss(phase) for phase in phases] for phases in self.stages]
-        self.bookkeeping = self._bookkeep
+        self.bookkeeping = self._bookkeeping()
         for optimiser in self.optimisers:
             optimiser.forget_compiled()
 
@@ -108,7 +109,13 @@ class TrainStep:
 
         return loss
 
-    @torch.no_grad()
+    def _bookkeeping(self) -> Bookkeeping:
+        def bookkeep(i: int, measured: Params, norm: Tensor, signals: Params) -> None:
+            with torch.no_grad():
+                self._bookkeep(i, measured, norm, signals)
+
+        return bookkeep
+
     def _bookkeep(self, i: int, measured: Params, norm: Tensor, signals: Params) -> None:
         """Meter the terms, bound the gradient by a multiple of its running norm, set the rate, move the controllers."""
         self.meters[i].add(measured, norm, self.step)
