@@ -56,7 +56,7 @@ def test_sparsemax_is_the_nearest_point_of_the_simplex_and_its_loss_as_published
     t, p = y / y.sum(axis=1, keepdims=True), np.stack([projected(row) for row in scores])
     tensors = torch.from_numpy(scores).requires_grad_(), torch.from_numpy(y)
     np.testing.assert_allclose(HEADS["sparsemax"].probabilities(tensors[0]).detach(), p, atol=1e-5)
-    loss = HEADS["sparsemax"].loss(*tensors)
+    loss = HEADS["sparsemax"].loss(*tensors, 0.0)
     expected = ((t - scores) ** 2).sum(axis=1) / 2 - ((p - scores) ** 2).sum(axis=1) / 2
     np.testing.assert_allclose(loss.detach(), expected, atol=1e-5)
     loss.sum().backward()
@@ -66,7 +66,7 @@ def test_sparsemax_is_the_nearest_point_of_the_simplex_and_its_loss_as_published
 @pytest.mark.parametrize("head", ["softmax", "sparsemax"])
 def test_a_row_without_labels_teaches_shares_nothing(head: str) -> None:
     scores = torch.randn(3, 4, generator=torch.Generator().manual_seed(0)).requires_grad_()
-    HEADS[head].loss(scores, torch.zeros(3, 4)).sum().backward()
+    HEADS[head].loss(scores, torch.zeros(3, 4), 0.1).sum().backward()
     assert scores.grad is not None
     assert not scores.grad.any()
 
@@ -79,6 +79,14 @@ def test_without_hidden_layers_it_is_logistic_regression() -> None:
     head.fit(X, noisy[:, None].astype(int))
     plain = LogisticRegression(C=np.inf, max_iter=1000).fit(Z, noisy)
     np.testing.assert_allclose(head.predict_proba(X)[:, 0], plain.predict_proba(Z)[:, 1], atol=0.01)
+
+
+def test_smoothed_labels_keep_probabilities_from_the_ends() -> None:
+    easy = np.repeat(np.eye(4, dtype=np.float32), 50, axis=0)
+    for head, least, most in (("logistic", 0.1, 0.9), ("softmax", 0.025, 0.925), ("sparsemax", 0.025, 0.925)):
+        p = small(head, max_steps=1000, learning_rate=1e-2, label_smoothing=0.1).fit(easy, easy).predict_proba(easy)
+        np.testing.assert_allclose(p[easy == 0], least, atol=0.02)
+        np.testing.assert_allclose(p[easy == 1], most, atol=0.02)
 
 
 @every
@@ -95,7 +103,7 @@ def test_it_learns_labels(head: str) -> None:
 @every
 def test_it_is_saved_cloned_and_the_same_again(head: str, tmp_path: Path) -> None:
     X, Y = rows()
-    model = small(head, max_steps=30, dropout=0.2, weight_decay=0.1).fit(X, Y)
+    model = small(head, max_steps=30, dropout=0.2, hidden_dropout=0.2, label_smoothing=0.1, weight_decay=0.1).fit(X, Y)
     model.save(tmp_path / "run")
     for again in (fh.load(tmp_path / "run"), clone(model).fit(X, Y)):
         assert np.array_equal(again.predict_proba(X), model.predict_proba(X))

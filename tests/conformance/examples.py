@@ -166,6 +166,7 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
     (MODELS.kind, "sdlgm-labels"): [
         {},
         {"variant": "con", "n_labels": 2, "label_loss": "sample", "estimator": "separate-concrete", "dropout": 0.2},
+        {"label_loss": "presence", "label_smoothing": 0.1, "hidden_dropout": 0.5},
     ],
     (MODELS.kind, "mat-vae"): [
         {"mmd_weight": 2.0},

@@ -96,6 +96,16 @@ def test_a_sampled_loss_trains_and_is_watched_in_closed_form() -> None:
     assert all(roc_auc_score(Y[:, k], p[:, k]) > 0.75 for k in range(4))
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_smoothed_labels_keep_probabilities_from_the_ends(smoothing: float) -> None:
+    easy = np.repeat(np.eye(4, dtype=np.float32), 50, axis=0)
+    arguments = SMALL | {"max_steps": 500, "n_iter_no_change": None, "learning_rate": 1e-2}
+    model = SDLGMClassifier(**arguments, label_loss="presence", n_slots=3, label_smoothing=smoothing)
+    p = model.fit(easy, easy).predict_proba(easy)
+    np.testing.assert_allclose(p[easy == 0], smoothing, atol=0.05)
+    np.testing.assert_allclose(p[easy == 1], 1 - smoothing, atol=0.05)
+
+
 @pytest.mark.parametrize("variant", ["gen", "con"])
 def test_the_bound_is_of_rows_without_labels(variant: str) -> None:
     bound = SDLGMClassifier(**QUICK, variant=variant).fit(X, Y).elbo(X)
@@ -166,6 +176,7 @@ def test_other_labels_are_refused(labels: Any) -> None:
         *({"threshold": v} for v in (-0.1, 1.1, "auto", None)),
         {"variant": "x"}, {"label_loss": "hinge"}, {"n_folds": 1}, {"threshold_average": "mean"},
         {"label_weight": 0}, {"dropout": 1.0}, {"weight_decay": -1}, {"drop_unlabelled": 1}, {"kl_weight": -1},
+        {"hidden_dropout": 1.0}, {"label_smoothing": 0.6, "label_loss": "presence"}, {"label_smoothing": 0.1},
         {"n_slots": 1}, {"threshold": "cv", "n_folds": 1000},
     ],
     ids=str,

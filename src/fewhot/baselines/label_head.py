@@ -52,6 +52,11 @@ class LabelHead(MultiLabelMixin, Baseline):
         Widths of the network's hidden layers; () is a linear classifier.
     dropout : float, default=0.0
         Share of a row's features that are left out in training.
+    hidden_dropout : float, default=0.0
+        The same for the last hidden layer.
+    label_smoothing : float, default=0.0
+        The probability with which a label is taken for its opposite in training; with "softmax" and "sparsemax", for
+        any label.
     weight_decay : float, default=0.0
         Decoupled weight decay.
     max_steps : int, default=2000
@@ -112,6 +117,8 @@ class LabelHead(MultiLabelMixin, Baseline):
         *,
         hidden_layer_sizes: Sequence[int] = (100,),
         dropout: float = 0.0,
+        hidden_dropout: float = 0.0,
+        label_smoothing: float = 0.0,
         weight_decay: float = 0.0,
         max_steps: int = 2000,
         batch_size: int = 100,
@@ -125,6 +132,8 @@ class LabelHead(MultiLabelMixin, Baseline):
         self.head = head
         self.hidden_layer_sizes = hidden_layer_sizes
         self.dropout = dropout
+        self.hidden_dropout = hidden_dropout
+        self.label_smoothing = label_smoothing
         self.weight_decay = weight_decay
         self.max_steps = max_steps
         self.batch_size = batch_size
@@ -180,14 +189,14 @@ class LabelHead(MultiLabelMixin, Baseline):
         device = resolve_device(self.device)
         with PrivateDraws(seed, "initialisation"):
             network = self._network().to(device)
+        body, last = network
         optimiser = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
         order, noise = np.random.default_rng(derive_seed(seed, "order")), stream(seed, "dropout", device=device)
         loss_of = HEADS[self.head].loss
         for chosen in _batches(order, len(labels), self.batch_size, self.max_steps):
             x = self._features(rows[chosen], device)
-            if self.dropout:
-                x = x * (torch.rand(x.shape, generator=noise, device=device) >= self.dropout) / (1 - self.dropout)
-            loss = loss_of(network(x), torch.from_numpy(labels[chosen]).to(device)).mean()
+            h = _dropped(body(_dropped(x, self.dropout, noise)), self.hidden_dropout, noise)
+            loss = loss_of(last(h), torch.from_numpy(labels[chosen]).to(device), self.label_smoothing).mean()
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -207,7 +216,7 @@ class LabelHead(MultiLabelMixin, Baseline):
         parts = [head(network(self._features(rows[start : start + _ROWS_AT_ONCE], device))) for start in starts]
         return torch.cat(parts).cpu().numpy()
 
-    def _network(self) -> nn.Module:
+    def _network(self) -> nn.Sequential:
         body = MLP(self.n_features_in_, self.hidden_layer_sizes)
         return nn.Sequential(body, nn.Linear(body.n_out, self.n_labels_))
 
@@ -233,7 +242,9 @@ class LabelHead(MultiLabelMixin, Baseline):
             whole_number("each of hidden_layer_sizes", size)
         for name in ("max_steps", "batch_size"):
             whole_number(name, getattr(self, name))
-        real_number("dropout", self.dropout, low=0, high=0.99)
+        for name in ("dropout", "hidden_dropout"):
+            real_number(name, getattr(self, name), low=0, high=0.99)
+        real_number("label_smoothing", self.label_smoothing, low=0, high=0.5)
         real_number("weight_decay", self.weight_decay, low=0)
         real_number("learning_rate", self.learning_rate, low=0, open_low=True)
         check_threshold(self.threshold, self.threshold_average, self.n_folds)
@@ -252,8 +263,8 @@ class _Logistic:
         return scores.sigmoid()
 
     @staticmethod
-    def loss(scores: Tensor, y: Tensor) -> Tensor:
-        return F.binary_cross_entropy_with_logits(scores, y, reduction="none").sum(-1)
+    def loss(scores: Tensor, y: Tensor, smoothing: float) -> Tensor:
+        return F.binary_cross_entropy_with_logits(scores, y + smoothing * (1 - 2 * y), reduction="none").sum(-1)
 
 
 class _Softmax:
@@ -264,8 +275,8 @@ class _Softmax:
         return scores.softmax(-1)
 
     @staticmethod
-    def loss(scores: Tensor, y: Tensor) -> Tensor:
-        return -(_shares(y) * scores.log_softmax(-1)).sum(-1)
+    def loss(scores: Tensor, y: Tensor, smoothing: float) -> Tensor:
+        return -(_shares(y, smoothing) * scores.log_softmax(-1)).sum(-1)
 
 
 class _Sparsemax:
@@ -276,17 +287,25 @@ class _Sparsemax:
         return _sparsemax()(scores, dim=-1)
 
     @staticmethod
-    def loss(scores: Tensor, y: Tensor) -> Tensor:
+    def loss(scores: Tensor, y: Tensor, smoothing: float) -> Tensor:
         """Return the loss, whose gradient is p - t: p minimises what it is in, and so does not move the loss."""
-        t, p = _shares(y), _Sparsemax.probabilities(scores.detach())
+        t, p = _shares(y, smoothing), _Sparsemax.probabilities(scores.detach())
         return ((scores * (p - t)).sum(-1) + (t.square() - p.square()).sum(-1) / 2) * (t.sum(-1) > 0)
 
 
 HEADS = {"logistic": _Logistic, "softmax": _Softmax, "sparsemax": _Sparsemax}
 
 
-def _shares(y: Tensor) -> Tensor:
-    return y / y.sum(-1, keepdim=True).clamp(min=1)
+def _shares(y: Tensor, smoothing: float) -> Tensor:
+    """Return equal shares for the labels of a row, and a little for all; nothing where there are none."""
+    n_labels = y.sum(-1, keepdim=True)
+    return ((1 - smoothing) * y / n_labels.clamp(min=1) + smoothing / y.shape[-1]) * (n_labels > 0)
+
+
+def _dropped(x: Tensor, share: float, noise: torch.Generator) -> Tensor:
+    if not share:
+        return x
+    return x * (torch.rand(x.shape, generator=noise, device=x.device) >= share) / (1 - share)
 
 
 def _sparsemax() -> Any:

@@ -56,10 +56,15 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         Whether `fit` leaves rows without any label out, as published, and says so.
     label_weight : float, default=1.0
         Weight of the labels beside the bound on rows, for "gen" and "con".
+    label_smoothing : float, default=0.0
+        The probability with which a label is taken for its opposite in training, for "presence": a guard against
+        labels that are wrong or few.
     kl_weight : float, default=1.0
         Weight of the divergence in training, for "gen" and "con".
     dropout : float, default=0.0
         Share of a row's features that are left out in training, anew in every step.
+    hidden_dropout : float, default=0.0
+        The same for the last hidden layer.
     weight_decay : float, default=0.0
         Decoupled weight decay, for data with few rows.
     {shared}
@@ -103,8 +108,10 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         n_folds: int = 5,
         drop_unlabelled: bool = False,
         label_weight: float = 1.0,
+        label_smoothing: float = 0.0,
         kl_weight: float = 1.0,
         dropout: float = 0.0,
+        hidden_dropout: float = 0.0,
         weight_decay: float = 0.0,
         hidden_layer_sizes: Sequence[int] | None = None,
         likelihood: str | Likelihood = "auto",
@@ -135,8 +142,10 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         self.n_folds = n_folds
         self.drop_unlabelled = drop_unlabelled
         self.label_weight = label_weight
+        self.label_smoothing = label_smoothing
         self.kl_weight = kl_weight
         self.dropout = dropout
+        self.hidden_dropout = hidden_dropout
         self.weight_decay = weight_decay
         self.hidden_layer_sizes = hidden_layer_sizes
         self.likelihood = likelihood

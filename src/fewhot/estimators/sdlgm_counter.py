@@ -41,6 +41,8 @@ class SDLGMCounter(RegressorMixin, SupervisedSDLGM):
         Weight of the divergence in training, for "gen" and "con".
     dropout : float, default=0.0
         Share of a row's features that are left out in training, anew in every step.
+    hidden_dropout : float, default=0.0
+        The same for the last hidden layer.
     weight_decay : float, default=0.0
         Decoupled weight decay, for data with few rows.
     {shared}
@@ -74,6 +76,7 @@ class SDLGMCounter(RegressorMixin, SupervisedSDLGM):
         label_weight: float = 1.0,
         kl_weight: float = 1.0,
         dropout: float = 0.0,
+        hidden_dropout: float = 0.0,
         weight_decay: float = 0.0,
         hidden_layer_sizes: Sequence[int] | None = None,
         likelihood: str | Likelihood = "auto",
@@ -101,6 +104,7 @@ class SDLGMCounter(RegressorMixin, SupervisedSDLGM):
         self.label_weight = label_weight
         self.kl_weight = kl_weight
         self.dropout = dropout
+        self.hidden_dropout = hidden_dropout
         self.weight_decay = weight_decay
         self.hidden_layer_sizes = hidden_layer_sizes
         self.likelihood = likelihood

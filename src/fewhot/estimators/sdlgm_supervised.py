@@ -44,8 +44,10 @@ class SupervisedSDLGM(LatentEstimator):
     n_slots: int | None
     label_loss: str = "count"
     label_weight: float
+    label_smoothing: float = 0.0
     kl_weight: float
     dropout: float
+    hidden_dropout: float
     weight_decay: float
     n_labels_: int
     n_slots_: int
@@ -125,9 +127,11 @@ class SupervisedSDLGM(LatentEstimator):
             variant=self.variant,
             label_loss=self.label_loss,
             label_weight=self.label_weight,
+            label_smoothing=self.label_smoothing,
             kl_weight=self.kl_weight,
             estimator=_THROUGH_SOFT_CODES if self.label_loss == "sample" else "second-order",
             dropout=self.dropout,
+            hidden_dropout=self.hidden_dropout,
             weight_decay=self.weight_decay,
             n_steps=n_steps,
         )
@@ -161,4 +165,5 @@ class SupervisedSDLGM(LatentEstimator):
         real_number("label_weight", self.label_weight, low=0, open_low=True)
         real_number("kl_weight", self.kl_weight, low=0)
         real_number("dropout", self.dropout, low=0, high=0.99)
+        real_number("hidden_dropout", self.hidden_dropout, low=0, high=0.99)
         real_number("weight_decay", self.weight_decay, low=0)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from fewhot.core.checks import real_number
 from fewhot.core.parts import Part
-from fewhot.core.records import ColumnMoments, DataSpec, Noise, Rows
+from fewhot.core.records import ColumnMoments, DataSpec, Dense, Noise, Rows
 from fewhot.core.registry import STRUCTURES
 from fewhot.features.dropout import thinned
 from fewhot.features.transforms import Features
@@ -17,14 +17,16 @@ from fewhot.features.transforms import Features
 class Encoder(Part):
     """Rows to a vector each: (B, D) -> (B, n_out).
 
-    With ``dropout`` each entry of the features is left out in training with that probability, the others scaled up.
+    In training each entry of the features is left out with probability ``dropout``, and each of the vector with
+    probability ``hidden_dropout``; the others are scaled up.
     """
 
-    def __init__(self, features: Features, body: Part, dropout: float = 0.0) -> None:
+    def __init__(self, features: Features, body: Part, dropout: float = 0.0, hidden_dropout: float = 0.0) -> None:
         super().__init__()
         self.features = features
         self.body = body
         self.dropout = real_number("dropout", dropout, low=0, high=0.99)
+        self.hidden_dropout = real_number("hidden_dropout", hidden_dropout, low=0, high=0.99)
 
     @property
     def n_out(self) -> int:
@@ -41,11 +43,14 @@ class Encoder(Part):
 
     def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         """Return a key a row, from which it follows which entries are left out; nothing without dropout."""
-        if not self.dropout:
+        if not (self.dropout or self.hidden_dropout):
             return {}
         return {"dropout": torch.randint(2**62, (n_rows, 1), generator=generator, device=generator.device)}
 
     def forward(self, x: Rows, keys: Tensor | None = None) -> Tensor:
         """Return what the latent's heads read; with keys, as in training."""
         features = self.features(x)
-        return self.body(features if keys is None else thinned(features, keys, self.dropout))
+        if keys is None:
+            return self.body(features)
+        h = self.body(thinned(features, keys, self.dropout) if self.dropout else features)
+        return thinned(Dense(h), ~keys, self.hidden_dropout).dense() if self.hidden_dropout else h

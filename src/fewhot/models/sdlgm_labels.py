@@ -31,6 +31,7 @@ def sdlgm_labels(
     variant: str = "gen",
     label_loss: str = "count",
     label_weight: float = 1.0,
+    label_smoothing: float = 0.0,
     hidden_layer_sizes: Sequence[int] = (100,),
     encoder: str | nn.Module = "auto",
     likelihood: str | Likelihood = "auto",
@@ -40,6 +41,7 @@ def sdlgm_labels(
     estimator: str = "second-order",
     temperature: float = 1.0,
     dropout: float = 0.0,
+    hidden_dropout: float = 0.0,
     weight_decay: float = 0.0,
     n_steps: int = 2000,
 ) -> LatentModel:
@@ -53,11 +55,11 @@ def sdlgm_labels(
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
     body = encoder_for(seen, hidden_layer_sizes, encoder)
-    body = Encoder(body.features, body.body, dropout)
+    body = Encoder(body.features, body.body, dropout, hidden_dropout)
     head = likelihood_for(seen, likelihood)
     discriminative = variant == "dis"
     decoder = decoder_for(n_latent, hidden_layer_sizes, encoder, head)
-    labels = LabelLikelihood(n_latent if n_labels is None else n_labels, label_loss, label_weight)
+    labels = LabelLikelihood(n_latent if n_labels is None else n_labels, label_loss, label_weight, label_smoothing)
     return LatentModel(
         observation=observed,
         encoder=body,

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from fewhot.core.checks import one_of, real_number, whole_number
+from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import Knobs, Params, Pass, Terms
 from fewhot.core.registry import TERMS
 from fewhot.distributions import SlotCounts
@@ -36,13 +37,18 @@ class LabelLikelihood(Term):
         Which of the three.
     weight
         Its weight in the loss.
+    smoothing
+        The probability with which a label is taken for its opposite in training, for "presence".
     """
 
-    def __init__(self, n_labels: int, kind: str = "count", weight: float = 1.0) -> None:
+    def __init__(self, n_labels: int, kind: str = "count", weight: float = 1.0, smoothing: float = 0.0) -> None:
         super().__init__()
         self.n_labels = whole_number("n_labels", n_labels)
         self.kind = one_of("label_loss", kind, KINDS)
         self.weight = real_number("weight", weight, low=0)
+        self.smoothing = real_number("label_smoothing", smoothing, low=0, high=0.5)
+        if smoothing and kind != "presence":
+            raise InvalidParameterError(f"label_smoothing is for label_loss='presence'; with {kind!r} it must be 0.")
 
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return the log likelihood of the labels; nothing for rows without any."""
@@ -52,10 +58,13 @@ class LabelLikelihood(Term):
         if self.kind == "count":
             value = count_likelihood(result.q, result.batch.y, self.n_labels)  # (B,)
         elif self.kind == "presence" or knobs.gates == "exact":
-            value = presence_likelihood(result.q, result.batch.y, self.n_labels)  # (B,)
+            value = presence_likelihood(result.q, self._smoothed(result.batch.y, knobs), self.n_labels)  # (B,)
         else:
             value = sample_likelihood(result.draw.z, result.batch.y, self.n_labels)  # (..., B)
         return Terms(value.new_zeros(()), -self.weight * value.mean(), {"label_likelihood": value})
+
+    def _smoothed(self, y: Tensor, knobs: Knobs) -> Tensor:
+        return y if knobs.gates == "exact" else y + self.smoothing * (1 - 2 * y)
 
 
 def count_likelihood(q: SlotCounts, y: Tensor, n_labels: int) -> Tensor:

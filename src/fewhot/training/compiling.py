@@ -30,7 +30,7 @@ def compiled(function: Callable[P, R], *, backend: str | Backend = "inductor", *
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         limits = {"recompile_limit": _MOST_SHAPES, "accumulated_recompile_limit": _MOST_SHAPES}
-        with torch.compiler.config.patch(limits):
+        with torch.compiler.config.patch(limits):  # pyright: ignore[reportAttributeAccessIssue]
             return quick(*args, **kwargs)
 
     return call
