@@ -118,6 +118,9 @@ def test_sparse_rows_are_not_centred_and_dense_ones_are() -> None:
     assert not model.mean_.any()
     np.testing.assert_allclose(model.predict_proba(sp.csr_matrix(X)), model.predict_proba(X), rtol=1e-5)
     assert small("logistic", max_steps=2).fit(X, Y).mean_.any()
+    taken = small("logistic", max_steps=2, features="as-is").fit(X, Y)
+    assert not taken.mean_.any()
+    assert (taken.scale_ == 1).all()
 
 
 @every

@@ -96,6 +96,16 @@ def test_a_sampled_loss_trains_and_is_watched_in_closed_form() -> None:
     assert all(roc_auc_score(Y[:, k], p[:, k]) > 0.75 for k in range(4))
 
 
+def test_the_network_reads_columns_standardised_or_as_they_are() -> None:
+    told = [
+        SDLGMClassifier(**QUICK, features=features).fit(rows, Y).predict_proba(rows)
+        for features in ("auto", "as-is")
+        for rows in (X, 100 * X + 3)
+    ]
+    np.testing.assert_allclose(told[0], told[1], atol=1e-3)
+    assert not np.allclose(told[2], told[3], atol=1e-2)
+
+
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 def test_smoothed_labels_keep_probabilities_from_the_ends(smoothing: float) -> None:
     easy = np.repeat(np.eye(4, dtype=np.float32), 50, axis=0)
@@ -176,7 +186,8 @@ def test_other_labels_are_refused(labels: Any) -> None:
         *({"threshold": v} for v in (-0.1, 1.1, "auto", None)),
         {"variant": "x"}, {"label_loss": "hinge"}, {"n_folds": 1}, {"threshold_average": "mean"},
         {"label_weight": 0}, {"dropout": 1.0}, {"weight_decay": -1}, {"drop_unlabelled": 1}, {"kl_weight": -1},
-        {"hidden_dropout": 1.0}, {"label_smoothing": 0.6, "label_loss": "presence"}, {"label_smoothing": 0.1},
+        {"hidden_dropout": 1.0}, {"features": "raw"},
+        {"label_smoothing": 0.6, "label_loss": "presence"}, {"label_smoothing": 0.1},
         {"n_slots": 1}, {"threshold": "cv", "n_folds": 1000},
     ],
     ids=str,

@@ -26,6 +26,7 @@ from fewhot.estimators.undoing import undone_on_failure
 from fewhot.estimators.validation import dataset_of
 from fewhot.metrics.libraries import library
 from fewhot.metrics.matrices import column_moments
+from fewhot.models.sdlgm_labels import FEATURES
 from fewhot.nn import MLP
 
 _ROWS_AT_ONCE = 4096
@@ -50,6 +51,8 @@ class LabelHead(MultiLabelMixin, Baseline):
         Which of the three; "sparsemax" needs the package entmax.
     hidden_layer_sizes : sequence of int, default=(100,)
         Widths of the network's hidden layers; () is a linear classifier.
+    features : {"auto", "as-is"}, default="auto"
+        What the network reads of a row: standardised columns, or columns as they are.
     dropout : float, default=0.0
         Share of a row's features that are left out in training.
     hidden_dropout : float, default=0.0
@@ -82,7 +85,7 @@ class LabelHead(MultiLabelMixin, Baseline):
     weights_ : ndarray
         The weights of the network, one after the other.
     mean_, scale_ : ndarray of shape (n_features,)
-        By which features are standardised; sparse ones are not centred.
+        By which features are standardised, 0 and 1 for "as-is"; sparse ones are not centred.
     n_labels_ : int
         Number of labels.
     classes_ : ndarray of shape (n_labels,)
@@ -116,6 +119,7 @@ class LabelHead(MultiLabelMixin, Baseline):
         head: str = "logistic",
         *,
         hidden_layer_sizes: Sequence[int] = (100,),
+        features: str = "auto",
         dropout: float = 0.0,
         hidden_dropout: float = 0.0,
         label_smoothing: float = 0.0,
@@ -131,6 +135,7 @@ class LabelHead(MultiLabelMixin, Baseline):
     ) -> None:
         self.head = head
         self.hidden_layer_sizes = hidden_layer_sizes
+        self.features = features
         self.dropout = dropout
         self.hidden_dropout = hidden_dropout
         self.label_smoothing = label_smoothing
@@ -186,6 +191,8 @@ class LabelHead(MultiLabelMixin, Baseline):
     @torch.enable_grad()
     def _train(self, rows: Any, labels: np.ndarray, seed: int) -> None:
         self.mean_, self.scale_ = _standard(rows)
+        if self.features == "as-is":
+            self.mean_, self.scale_ = np.zeros_like(self.mean_), np.ones_like(self.scale_)
         device = resolve_device(self.device)
         with PrivateDraws(seed, "initialisation"):
             network = self._network().to(device)
@@ -232,6 +239,7 @@ class LabelHead(MultiLabelMixin, Baseline):
 
     def _check_parameters(self) -> None:
         one_of("head", self.head, tuple(HEADS))
+        one_of("features", self.features, FEATURES)
         if self.head == "sparsemax":
             _sparsemax()
         if isinstance(self.hidden_layer_sizes, str) or not np.iterable(self.hidden_layer_sizes):

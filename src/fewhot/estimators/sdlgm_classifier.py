@@ -61,6 +61,9 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         labels that are wrong or few.
     kl_weight : float, default=1.0
         Weight of the divergence in training, for "gen" and "con".
+    features : {"auto", "as-is"}, default="auto"
+        What the network reads of a row: standardised columns, or logs of counts; or the columns as they are, for rows
+        that were brought to one scale before, such as by scikit-learn's QuantileTransformer.
     dropout : float, default=0.0
         Share of a row's features that are left out in training, anew in every step.
     hidden_dropout : float, default=0.0
@@ -110,6 +113,7 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         label_weight: float = 1.0,
         label_smoothing: float = 0.0,
         kl_weight: float = 1.0,
+        features: str = "auto",
         dropout: float = 0.0,
         hidden_dropout: float = 0.0,
         weight_decay: float = 0.0,
@@ -144,6 +148,7 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         self.label_weight = label_weight
         self.label_smoothing = label_smoothing
         self.kl_weight = kl_weight
+        self.features = features
         self.dropout = dropout
         self.hidden_dropout = hidden_dropout
         self.weight_decay = weight_decay

@@ -39,6 +39,9 @@ class SDLGMCounter(RegressorMixin, SupervisedSDLGM):
         Weight of the counts beside the bound on rows, for "gen" and "con".
     kl_weight : float, default=1.0
         Weight of the divergence in training, for "gen" and "con".
+    features : {"auto", "as-is"}, default="auto"
+        What the network reads of a row: standardised columns, or logs of counts; or the columns as they are, for rows
+        that were brought to one scale before, such as by scikit-learn's QuantileTransformer.
     dropout : float, default=0.0
         Share of a row's features that are left out in training, anew in every step.
     hidden_dropout : float, default=0.0
@@ -75,6 +78,7 @@ class SDLGMCounter(RegressorMixin, SupervisedSDLGM):
         n_slots: int | None = None,
         label_weight: float = 1.0,
         kl_weight: float = 1.0,
+        features: str = "auto",
         dropout: float = 0.0,
         hidden_dropout: float = 0.0,
         weight_decay: float = 0.0,
@@ -103,6 +107,7 @@ class SDLGMCounter(RegressorMixin, SupervisedSDLGM):
         self.n_slots = n_slots
         self.label_weight = label_weight
         self.kl_weight = kl_weight
+        self.features = features
         self.dropout = dropout
         self.hidden_dropout = hidden_dropout
         self.weight_decay = weight_decay

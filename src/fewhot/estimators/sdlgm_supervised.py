@@ -17,7 +17,7 @@ from fewhot.estimators.labels import as_tensor
 from fewhot.estimators.recipes import Recipe
 from fewhot.metrics.code_kinds import encoded
 from fewhot.models.latent_model import LatentModel
-from fewhot.models.sdlgm_labels import VARIANTS, sdlgm_labels
+from fewhot.models.sdlgm_labels import FEATURES, VARIANTS, sdlgm_labels
 from fewhot.objectives.labels import KINDS
 
 _EXACT = Knobs(gates="exact")
@@ -46,6 +46,7 @@ class SupervisedSDLGM(LatentEstimator):
     label_weight: float
     label_smoothing: float = 0.0
     kl_weight: float
+    features: str
     dropout: float
     hidden_dropout: float
     weight_decay: float
@@ -130,6 +131,7 @@ class SupervisedSDLGM(LatentEstimator):
             label_smoothing=self.label_smoothing,
             kl_weight=self.kl_weight,
             estimator=_THROUGH_SOFT_CODES if self.label_loss == "sample" else "second-order",
+            features=self.features,
             dropout=self.dropout,
             hidden_dropout=self.hidden_dropout,
             weight_decay=self.weight_decay,
@@ -160,6 +162,7 @@ class SupervisedSDLGM(LatentEstimator):
         super()._check_parameters()
         one_of("variant", self.variant, VARIANTS)
         one_of("label_loss", self.label_loss, KINDS)
+        one_of("features", self.features, FEATURES)
         if self.n_slots is not None:
             whole_number("n_slots", self.n_slots)
         real_number("label_weight", self.label_weight, low=0, open_low=True)

@@ -8,6 +8,7 @@ from torch import nn
 
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import MODELS
+from fewhot.features import Identity
 from fewhot.inference import Amortised
 from fewhot.latents import SlotCountsLatent, choice_estimator
 from fewhot.likelihoods.base import Likelihood
@@ -19,6 +20,7 @@ from fewhot.objectives import KL, LabelLikelihood, Objective, Reconstruction
 from fewhot.priors import SlotCountsPrior
 
 VARIANTS = ("dis", "gen", "con")
+FEATURES = ("auto", "as-is")
 
 
 @MODELS.register("sdlgm-labels")
@@ -36,6 +38,7 @@ def sdlgm_labels(
     encoder: str | nn.Module = "auto",
     likelihood: str | Likelihood = "auto",
     observation: str = "as-is",
+    features: str = "auto",
     alpha: float = 0.5,
     kl_weight: float = 1.0,
     estimator: str = "second-order",
@@ -55,7 +58,7 @@ def sdlgm_labels(
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
     body = encoder_for(seen, hidden_layer_sizes, encoder)
-    body = Encoder(body.features, body.body, dropout, hidden_dropout)
+    body = Encoder(Identity() if features == "as-is" else body.features, body.body, dropout, hidden_dropout)
     head = likelihood_for(seen, likelihood)
     discriminative = variant == "dis"
     decoder = decoder_for(n_latent, hidden_layer_sizes, encoder, head)
