@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.preprocessing import QuantileTransformer
 
 from fewhot.baselines import LabelHead
 from fewhot.core.seeding import derive_seed
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
 
 N_SPLITS = 10
 N_FOLDS = 5
-STEPS = 400
+STEPS = (400, 800)
+FARTHEST = 2.5
+"""Where normal scores end, on either side."""
+REGULAR: dict[str, Any] = {"features": "as-is", "dropout": 0.2, "hidden_dropout": 0.5, "weight_decay": 0.3}
+"""What all models have, for rows so few; chosen by cross-validation on training rows of four splits."""
 
 
 class Published(NamedTuple):
@@ -71,14 +76,18 @@ JUDGED = ("birds", "emotions")
 
 def options_of(model: str) -> Sequence[dict[str, Any]]:
     """Return the settings among which cross-validation on training rows chooses."""
-    regular = [{"dropout": dropout, "weight_decay": decay} for dropout, decay in product((0.2, 0.5), (0.3, 1.0))]
+    presence = {"label_loss": "presence", "label_smoothing": 0.02, "hidden_layer_sizes": (200,)}
     if model in HEADS:
-        return [{**known, "hidden_layer_sizes": sizes} for known in regular for sizes in ((), (100,))]
-    if model == "dis":
-        return [{**known, "label_loss": loss} for known in regular for loss in ("presence", "count")]
-    return [
-        {**known, "label_loss": "presence", "label_weight": weight} for known in regular for weight in (10.0, 100.0)
-    ]
+        further = [
+            {"hidden_layer_sizes": sizes, "label_smoothing": smoothing}
+            for sizes, smoothing in product(((), (200,)), (0.0, 0.02))
+        ]
+    elif model == "dis":
+        count = {"label_loss": "count", "hidden_layer_sizes": (200,)}
+        further = [{**presence, "n_slots": 12}, presence, count]
+    else:
+        further = [{**presence, "n_slots": 12, "label_weight": weight} for weight in (10.0, 100.0)]
+    return [{**REGULAR, **known, "max_steps": steps} for known, steps in product(further, STEPS)]
 
 
 def label_cells(quick: bool) -> Sequence[Cell]:
@@ -91,7 +100,7 @@ def label_cells(quick: bool) -> Sequence[Cell]:
                 "data": data,
                 "split": split,
                 "model": model,
-                "steps": 20 if quick else STEPS,
+                "steps": 20 if quick else None,
                 "n_folds": 2 if quick else N_FOLDS,
                 "n_options": 2 if quick else None,
                 "seed": seed,
@@ -107,7 +116,7 @@ def label_cells(quick: bool) -> Sequence[Cell]:
     ]
 
 
-@cell_function("xu-labels", version=1)
+@cell_function("xu-labels", version=2)
 def fit_labels(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
     """Choose settings and threshold on training rows, once for each kind of F1, and measure it on test rows."""
     (X, Y), (X_test, Y_test) = split_of(settings["data"], settings["split"], settings["seed"], data_dir)
@@ -132,7 +141,9 @@ def fit_labels(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
 
 
 def _maker(settings: Mapping[str, Any], options: Mapping[str, Any], seed: int) -> Any:
-    common = {"max_steps": settings["steps"], "random_state": seed, "device": "cpu", **options}
+    common = {**options, "random_state": seed, "device": "cpu"}
+    if settings["steps"] is not None:
+        common["max_steps"] = settings["steps"]
     if settings["model"] in HEADS:
         return lambda: LabelHead(settings["model"], **common)
     return lambda: SDLGMClassifier(variant=settings["model"], n_iter_no_change=None, **common)
@@ -142,7 +153,7 @@ Rows = tuple[np.ndarray, np.ndarray]
 
 
 def split_of(name: str, split: str, seed: int, data_dir: Path | None) -> tuple[Rows, Rows]:
-    """Return training and test rows with labels, those without any dropped, features standardised by training rows."""
+    """Return training and test rows with labels, those without any dropped, features as normal scores."""
     if name in SPLIT_KNOWN:
         parts = [dataset(name, part, data_dir) for part in ("train", "test")]
         X, Y = (np.concatenate([np.asarray(getattr(part, what)) for part in parts]) for what in ("X", "y"))
@@ -154,8 +165,8 @@ def split_of(name: str, split: str, seed: int, data_dir: Path | None) -> tuple[R
         order = np.random.default_rng(derive_seed(seed, "split", name)).permutation(len(X))
     train, test = order[: N_TRAIN[name]], order[N_TRAIN[name] :]
     train, test = (rows[Y[rows].any(axis=1)] for rows in (train, test))
-    mean, deviation = X[train].mean(axis=0), X[train].std(axis=0)
-    X = ((X - mean) / np.where(deviation > 0, deviation, 1)).astype(np.float32)
+    scores = QuantileTransformer(n_quantiles=len(train), output_distribution="normal").fit(X[train])
+    X = np.clip(scores.transform(X), -FARTHEST, FARTHEST).astype(np.float32)
     return (X[train], Y[train]), (X[test], Y[test])
 
 
@@ -244,10 +255,11 @@ TABLE_2 = Entry(
     source=f"{PAPER}, table II",
     data=tuple(N_TRAIN),
     protocol=(
-        "Rows without labels dropped, features standardised by training rows. Ten random splits of the published sizes "
-        f"(323, 391 and 400 training rows), and the published one of Birds and Emotions. {STEPS} steps; dropout, "
-        "weight decay, loss, label weight or hidden layer, and the threshold, by cross-validation with five folds on "
-        "training rows, once for micro and once for macro F1. A label with neither positives nor predictions counts 0."
+        "Rows without labels dropped, features as normal scores by ranks among training rows. Ten random splits of the "
+        "published sizes (323, 391 and 400 training rows), and the published one of Birds and Emotions. Steps, loss "
+        "and slots, label weight, or hidden layer and smoothing, and the threshold, by cross-validation with five "
+        "folds on training rows, once for micro and once for macro F1; dropout and weight decay alike for all. A label "
+        "with neither positives nor predictions counts 0."
     ),
     published=(
         "Micro and macro F1 in %, Birds, Emotions, CAL500: logistic 45.78, 33.77; 66.75, 68.56; 48.88, 24.49. "
@@ -261,7 +273,8 @@ TABLE_2 = Entry(
         "Emotions."
     ),
     open_choices=(
-        "Networks, rate and epochs: not given; one hidden layer of 100, Adam 1e-3.",
+        "Networks, rate and epochs: not given; one hidden layer of 200, or none for heads, Adam 1e-3.",
+        "Features: standardised as published; normal scores here, because many columns have long tails.",
         "What makes labels likely in SDLGM: not written; the law of the counts or the presence of each label.",
     ),
     cells=label_cells,
