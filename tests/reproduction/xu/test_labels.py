@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import norm, rankdata
 
 from fewhot.estimators.thresholds import THRESHOLDS
 from fewhot.reproduction.measurements import Measurements, Row
@@ -52,10 +53,13 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return parts
 
 
-def test_splits_share_no_row_and_are_standardised_by_training_rows(made_up: dict[str, Any]):
+def test_splits_share_no_row_and_have_scores_by_ranks_among_training_rows(made_up: dict[str, Any]):
     (X, Y), (_, Y_test) = split_of("emotions", "published", 0, None)
-    np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-5)
-    np.testing.assert_allclose(X.std(axis=0), 1, atol=1e-5)
+    raw = made_up["train"].X[made_up["train"].y.any(axis=1)]
+    expected = np.clip(norm.ppf((rankdata(raw[:, 0]) - 1) / (len(raw) - 1)), -labels.FARTHEST, labels.FARTHEST)
+    np.testing.assert_allclose(X[:, 0], expected, atol=1e-4)
+    np.testing.assert_allclose(np.median(X, axis=0), 0, atol=1e-5)
+    assert np.abs(X).max() == np.float32(labels.FARTHEST)
     assert Y.any(axis=1).all()
     assert Y_test.any(axis=1).all()
     assert len(X) == made_up["train"].y.any(axis=1).sum()
