@@ -105,6 +105,7 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
     (PRIORS.kind, "one-hot"): [{}, {"learned": True}],
     (PRIORS.kind, "bernoulli"): [{}, {"learned": True}],
     (PRIORS.kind, "slot-counts"): [{}, {"learned": True, "shared": False, "preference": 1.0}],
+    (PRIORS.kind, "joint-slot-counts"): [{}, {"shared": False, "preference": 1.0}],
     (PRIORS.kind, "spike-slab"): [{}, {"learned": True}],
     (LATENTS.kind, "beta-spike-slab"): [
         {},
@@ -156,7 +157,7 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
     ],
     (MODELS.kind, "sdlgm"): [
         {"n_slots": 3, "shared": True, "l0": 2.0, "n_steps": 50},
-        {"n_slots": 3, "l0": 2.0, "n_steps": 50, "gate_layer_sizes": [3]},
+        {"n_slots": 3, "l0": 2.0, "n_steps": 50, "gate_layer_sizes": [3], "joint": True},
         {
             **{"n_slots": 3, "shared": True, "alpha": 0.4, "gate_layer_sizes": [4, 2]},
             **{"estimator": "separate-concrete", "learn_temperatures": True, "off_slots_choose": True},

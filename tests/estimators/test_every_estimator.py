@@ -36,7 +36,7 @@ COUNTS = {
 }
 DISCRETE = {
     "published SDLGM": ("SDLGM", {"recipe": "xu", "hidden_layer_sizes": (8,), "n_slots": 3}),
-    "SDLGM of shared slots": ("SDLGM", {"slots": "shared", "l0": 2, "share_trunk": False}),
+    "SDLGM of shared slots": ("SDLGM", {"slots": "shared", "l0": 2, "share_trunk": False, "prior": "joint"}),
     "Bernoulli VAE": ("GumbelVAE", {"kind": "bernoulli", "learn_prior": True}),
     **{
         f"SDLGM by {how}": ("SDLGM", {"estimator": how, "l0": 2})

@@ -15,6 +15,7 @@ from fewhot.core.registry import ESTIMATORS
 from fewhot.estimators.nfa import ANNEALINGS, INFERENCES
 from fewhot.inference.refined import KEPT, ORDERS, TEACHERS
 from fewhot.latents.beta_spike_slab import FORMS
+from fewhot.models.discrete import BY_SCORE
 from fewhot.models.discrete import ESTIMATORS as WAYS
 from fewhot.models.nfa import INPUTS
 from fewhot.nn.mlp import ACTIVATIONS
@@ -116,6 +117,8 @@ def draw_choices(rng: np.random.Generator, name: str, n_components: int) -> dict
         options |= {"learn_prior": bool(rng.random() < 0.5)}
         return options | ({"n_classes": 2} if n_components % 2 == 0 else {"kind": "bernoulli"})
     sparsity = draw_sparsity(rng, n_components)
+    if "alpha" not in sparsity and options["estimator"] not in BY_SCORE and rng.random() < 0.5:
+        sparsity["prior"] = "joint"
     return options | sparsity | {"slots": str(rng.choice(["shared", "independent"])), "n_slots": max(2, n_components)}
 
 

@@ -20,6 +20,7 @@ from fewhot.distributions.gates import bernoulli_kl as bernoulli_kl
 from fewhot.distributions.gaussian import Gaussian as Gaussian
 from fewhot.distributions.gaussian import gaussian_kl as gaussian_kl
 from fewhot.distributions.gaussian_spike_slab import GaussianSpikeSlab as GaussianSpikeSlab
+from fewhot.distributions.joint_slot_counts import JointSlotCounts as JointSlotCounts
 from fewhot.distributions.joint_spike_slab import JointSpikeSlab as JointSpikeSlab
 from fewhot.distributions.one_hot import Choice as Choice
 from fewhot.distributions.one_hot import CoinFlips as CoinFlips
@@ -50,6 +51,7 @@ __all__ = [
     "Gate",
     "Gaussian",
     "GaussianSpikeSlab",
+    "JointSlotCounts",
     "JointSpikeSlab",
     "MixtureKL",
     "OneHot",

@@ -205,7 +205,8 @@ class SlotCounts(Distribution):
     def draw(self, noise: Tensor) -> Draw:
         """Draw counts from uniform numbers (..., L W), W of them a slot; with the gradients of ``choice``.
 
-        The auxiliary variable "slots" of an exact draw is what each slot chose, (..., L), K for off.
+        Auxiliary variables are what each slot chose: "slots" of an exact draw, (..., L), K for off; else "choices",
+        (..., L, K + 1).
         """
         log_choices = self.log_choices
         noise = noise.reshape(*noise.shape[:-1], self.n_slots, -1)
@@ -215,8 +216,9 @@ class SlotCounts(Distribution):
         noise = noise.expand(*shape, -1, -1)
         log_choices = log_choices.expand(*shape, self.n_slots, -1)
         if self.choice is not None:
-            z = self.choice(log_choices, noise)[..., :-1].sum(-2)
-            return Draw(z, z.clamp(max=1.0))
+            choices = self.choice(log_choices, noise)
+            z = choices[..., :-1].sum(-2)
+            return Draw(z, z.clamp(max=1.0), {"choices": choices})
         slots = chosen(log_choices, noise)
         zeros = log_choices.new_zeros(*shape, log_choices.shape[-1])
         z = zeros.scatter_add(-1, slots, torch.ones_like(slots, dtype=zeros.dtype))[..., :-1]

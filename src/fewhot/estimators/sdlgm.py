@@ -18,6 +18,7 @@ from fewhot.estimators.gated import GatedEstimator
 from fewhot.estimators.recipes import Recipe
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models import sdlgm
+from fewhot.models.discrete import BY_SCORE
 from fewhot.models.latent_model import LatentModel
 
 GATE_LAYERS = (256, 64)
@@ -85,6 +86,9 @@ class SDLGM(GatedEstimator):
     max_share : float, default=None
         The largest share of rows that any one unit may serve, where a number of active units is asked for. None takes
         six times the mean share, at most 0.4; where the mean share is above 0.3, halfway from it to 1.
+    prior : {"auto", "fixed", "joint"}, default="auto"
+        "fixed" takes slots to be independent, with laws fixed by ``alpha`` or learned; "joint" learns what slots choose
+        together, for estimators with a gradient through choices. "auto" is "fixed".
     {discrete}
     learn_temperatures : bool, default=None
         Whether the temperatures of gates and units are learned, from ``temperature`` on. None takes the recipe's,
@@ -152,6 +156,7 @@ class SDLGM(GatedEstimator):
         l0: float | None = None,
         max_active: int | None = None,
         max_share: float | None = None,
+        prior: str = "auto",
         estimator: str = "auto",
         temperature: float = 1.0,
         temperature_decay: float = 0.0,
@@ -189,6 +194,7 @@ class SDLGM(GatedEstimator):
         self.l0 = l0
         self.max_active = max_active
         self.max_share = max_share
+        self.prior = prior
         self.estimator = estimator
         self.temperature = temperature
         self.temperature_decay = temperature_decay
@@ -228,6 +234,7 @@ class SDLGM(GatedEstimator):
             alpha=self._rate(),
             l0=self._asked(),
             max_share=self.max_share,
+            joint=self.prior == "joint",
             **discrete_arguments(self),
             learn_temperatures=self._chosen("learn_temperatures"),
             off_slots_choose=self._chosen("off_slots_choose"),
@@ -265,7 +272,10 @@ class SDLGM(GatedEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         one_of("slots", self.slots, ("auto", "independent", "shared"))
+        one_of("prior", self.prior, ("auto", "fixed", "joint"))
         check_discrete(self)
+        if self.prior == "joint":
+            self._check_joint()
         for name in ("learn_temperatures", "share_trunk", "off_slots_choose"):
             if getattr(self, name) is not None:
                 truth(name, getattr(self, name))
@@ -276,4 +286,13 @@ class SDLGM(GatedEstimator):
             raise InvalidParameterError(
                 f"n_slots is {self._n_slots()}, so a code has at most so many active units, and {asked:g} are asked "
                 f"for in the mean row; give more slots."
+            )
+
+    def _check_joint(self) -> None:
+        if self._rate() is not None:
+            raise InvalidParameterError("alpha fixes the prior, and prior='joint' learns it; give one of them.")
+        if self._chosen("estimator") in BY_SCORE:
+            raise InvalidParameterError(
+                f"prior='joint' needs a gradient through choices, and estimator={self._chosen('estimator')!r} has "
+                f"none; choose another of the two."
             )

@@ -13,8 +13,9 @@ from fewhot.core.checks import real_number, truth, whole_number
 from fewhot.core.clipping import LOGIT_RANGE, clip_keeping_gradient
 from fewhot.core.records import Draw, Knobs, Noise, Params
 from fewhot.core.registry import LATENTS
-from fewhot.distributions import SlotCounts, categorical_kl, slot_kl
+from fewhot.distributions import JointSlotCounts, SlotCounts, categorical_kl, slot_kl
 from fewhot.distributions.noise import latin_uniforms
+from fewhot.distributions.one_hot import one_hot
 from fewhot.distributions.slot_counts import FEATURE_RANGE, preferences
 from fewhot.latents.base import CodeSummary, Latent
 from fewhot.latents.choices import ChoiceEstimator, SecondOrder, Temperatures
@@ -123,10 +124,12 @@ class SlotCountsLatent(Latent):
         return q.draw(noise["slots"])
 
     def divergence(self, q: Distribution, p: Distribution, draw: Draw) -> Params:
-        """Return the two parts of the divergence: switching slots on, and what they choose."""
+        """Return the two parts of the divergence: switching slots on, and what they choose.
+
+        Against a prior whose slots hang together it is what the choices of the draw say of it.
+        """
         assert isinstance(q, SlotCounts)
-        assert isinstance(p, SlotCounts)
-        gate, feature = slot_kl(q, p, off_slots_choose=self.off_slots_choose)
+        gate, feature = slot_kl(q, _given_choices(p, draw), off_slots_choose=self.off_slots_choose)
         return {"kl_gate": gate, "kl_feature": feature}
 
     def log_prob(self, q: Distribution, draw: Draw) -> Tensor:
@@ -137,8 +140,7 @@ class SlotCountsLatent(Latent):
     def log_ratio(self, q: Distribution, p: Distribution, draw: Draw) -> Tensor:
         """Return log q - log p of what the slots chose; slots that are off pay the mean of what they would choose."""
         assert isinstance(q, SlotCounts)
-        assert isinstance(p, SlotCounts)
-        slots = draw.auxiliary["slots"]
+        p, slots = _given_choices(p, draw), draw.auxiliary["slots"]
         ratio = self.log_prob(q, draw) - p.log_prob_of_slots(slots).sum(-1)
         if not self.off_slots_choose:
             return ratio
@@ -157,3 +159,12 @@ class SlotCountsLatent(Latent):
             return None
         gate, feature = LEAST_TEMPERATURE + F.softplus(self.raw_temperatures)
         return gate, feature
+
+
+def _given_choices(p: Distribution, draw: Draw) -> SlotCounts:
+    """Return the prior's laws of slots, where they hang on what other slots chose: as the draw has it."""
+    if isinstance(p, JointSlotCounts):
+        made = draw.auxiliary
+        return p.given(made["choices"] if "choices" in made else one_hot(made["slots"], p.nothing_chosen))
+    assert isinstance(p, SlotCounts)
+    return p

@@ -17,7 +17,7 @@ from fewhot.models.gating import INDEPENDENT_UNITS
 from fewhot.models.latent_model import LatentModel
 from fewhot.nn import RowsMLP, Twin
 from fewhot.objectives import KL, Objective, Reconstruction
-from fewhot.priors import SlotCountsPrior
+from fewhot.priors import JointSlotCountsPrior, SlotCountsPrior
 
 OWN_UNITS = 6.0
 """By how many nats a slot of its own law prefers units of its own to begin with."""
@@ -38,6 +38,7 @@ def sdlgm(
     alpha: float | None = None,
     l0: float | None = None,
     max_share: float | None = None,
+    joint: bool = False,
     estimator: str = "second-order",
     temperature: float = 1.0,
     temperature_decay: float = 0.0,
@@ -56,9 +57,9 @@ def sdlgm(
 
     Slot :math:`\ell` is on with probability :math:`\lambda_\ell(x)` and then chooses a unit by :math:`\pi_\ell(x)`;
     ``shared`` has one law for all slots of a row. With ``alpha`` the prior is :math:`\rho = \alpha`, :math:`\kappa`
-    uniform; else both are learned, and ``l0`` holds the mean number of active units by a dial. ``gate_layer_sizes``
-    gives the gates a network of their own. With ``off_slots_choose`` the second :math:`\lambda_\ell` is 1, as
-    published; ``faithful`` has no warm-up and a constant rate.
+    uniform; else both are learned, given what the slots before chose with ``joint``, and ``l0`` holds the mean number
+    of active units by a dial. ``gate_layer_sizes`` gives the gates a network of their own. With ``off_slots_choose``
+    the second :math:`\lambda_\ell` is 1, as published; ``faithful`` has no warm-up and a constant rate.
     """
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
@@ -83,7 +84,11 @@ def sdlgm(
             preference,
             0 if gate_layer_sizes is None else gate_layer_sizes[-1],
         ),
-        prior=SlotCountsPrior(n_latent, n_slots, rate, shared, alpha is None, preference),
+        prior=(
+            JointSlotCountsPrior(n_latent, n_slots, rate, shared, preference)
+            if joint
+            else SlotCountsPrior(n_latent, n_slots, rate, shared, alpha is None, preference)
+        ),
         decoder=decoder_for(n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
         objective=Objective(
             [Reconstruction(), KL(), *INDEPENDENT_UNITS.dial(l0, n_latent, n_steps, max_share), *training.terms]

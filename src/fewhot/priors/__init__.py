@@ -4,6 +4,7 @@ from fewhot.priors.base import PosteriorOf, Prior
 from fewhot.priors.beta_spike_slab import BetaSpikeSlabPrior
 from fewhot.priors.choices import BernoulliPrior, OneHotPrior
 from fewhot.priors.gaussian_spike_slab import GaussianSpikeSlabPrior
+from fewhot.priors.joint_slot_counts import JointSlotCountsPrior
 from fewhot.priors.joint_spike_slab import JointSpikeSlabPrior
 from fewhot.priors.pseudo_inputs import PseudoInputPrior
 from fewhot.priors.slot_counts import SlotCountsPrior
@@ -14,6 +15,7 @@ __all__ = [
     "BernoulliPrior",
     "BetaSpikeSlabPrior",
     "GaussianSpikeSlabPrior",
+    "JointSlotCountsPrior",
     "JointSpikeSlabPrior",
     "OneHotPrior",
     "PosteriorOf",
