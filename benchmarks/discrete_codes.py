@@ -53,6 +53,12 @@ WAYS: dict[str, dict[str, Any]] = {
     "twenty-four-on": {"l0": 24},
     "slow": {"learning_rate": 3e-4},
     "fast": {"learning_rate": 2e-3},
+    "joint": {"prior": "joint"},
+    "joint-4": {"prior": "joint", "n_draws": 4},
+    "joint-straight-through": {"prior": "joint", "estimator": "straight-through"},
+    "joint-eight-on": {"prior": "joint", "l0": 8},
+    "joint-twenty-four-on": {"prior": "joint", "l0": 24},
+    "joint-thirty-two-on": {"prior": "joint", "l0": 32},
 }
 SLOTS = ("shared", "independent")
 
