@@ -9,19 +9,16 @@ test images.
 
 from __future__ import annotations
 
-import argparse
-import os
 import time
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fits import SPLITS, fit_all
+from fits import SPLITS, arguments_of, fit_all
 
 import fewhot as fh
 from fewhot.data import load_dataset
 from fewhot.metrics import activity, relaxation_gap
-from fewhot.reproduction.facts import commit_of, machine
 
 COMMON: dict[str, Any] = {
     "n_components": 200,
@@ -90,26 +87,14 @@ def measure(task: tuple[str, str, int], *, steps: int, rows: str, data_dir: Path
 
 def main() -> None:
     """Measure every way, print a line each, and keep what is measured so far as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data-dir", type=Path, default=os.environ.get("FEWHOT_DATA"))
-    parser.add_argument("--workers", type=int, default=1, help="fits at a time (default: %(default)s)")
+    parser = arguments_of(__doc__, "results/discrete-codes", rows="validation", seeds=[0])
     parser.add_argument("--steps", type=int, default=10_000)
-    parser.add_argument("--rows", choices=SPLITS, default="validation")
     parser.add_argument("--only", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--slots", nargs="+", choices=SLOTS, default=SLOTS)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-    parser.add_argument("--commit")
-    parser.add_argument("--out", type=Path, default=Path("results/discrete-codes"))
     given = parser.parse_args()
     tasks = [(slots, way, seed) for way in given.only for slots in given.slots for seed in given.seeds]
-    report: dict[str, Any] = {
-        "rows": given.rows,
-        "settings": {**COMMON, "hidden_layer_sizes": list(COMMON["hidden_layer_sizes"])},
-        "commit": commit_of(given.commit),
-        **machine(),
-    }
     measured = partial(measure, steps=given.steps, rows=given.rows, data_dir=given.data_dir)
-    fit_all(tasks, measured, given.workers, report, given.out)
+    fit_all(tasks, measured, given, COMMON)
 
 
 if __name__ == "__main__":

@@ -9,20 +9,17 @@ the training images less those of the split "validation" and measures those inst
 
 from __future__ import annotations
 
-import argparse
-import os
 import time
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fits import SPLITS, fit_all
+from fits import SPLITS, arguments_of, fit_all
 
 import fewhot as fh
 from fewhot.data import load_dataset
 from fewhot.metrics import activity, linear_probe
-from fewhot.reproduction.facts import commit_of, machine
 
 COMMON: dict[str, Any] = {
     "n_components": 200,
@@ -70,25 +67,13 @@ def measure(task: tuple[str, str, int], *, rows: str, data_dir: Path) -> dict[st
 
 def main() -> None:
     """Measure every combination, print a line each, and keep what is measured so far as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data-dir", type=Path, default=os.environ.get("FEWHOT_DATA"))
-    parser.add_argument("--workers", type=int, default=1, help="fits at a time (default: %(default)s)")
-    parser.add_argument("--rows", choices=SPLITS, default="test")
+    parser = arguments_of(__doc__, "results/sparse-family", rows="test", seeds=[0, 1, 2])
     parser.add_argument("--only", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--data", nargs="+", choices=DATA, default=DATA)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--commit")
-    parser.add_argument("--out", type=Path, default=Path("results/sparse-family"))
     given = parser.parse_args()
     tasks = [(data, model, seed) for data in given.data for model in given.only for seed in given.seeds]
-    report: dict[str, Any] = {
-        "rows": given.rows,
-        "settings": {**COMMON, "hidden_layer_sizes": list(COMMON["hidden_layer_sizes"])},
-        "commit": commit_of(given.commit),
-        **machine(),
-    }
     measured = partial(measure, rows=given.rows, data_dir=given.data_dir)
-    fit_all(tasks, measured, given.workers, report, given.out)
+    fit_all(tasks, measured, given, COMMON)
 
 
 if __name__ == "__main__":
