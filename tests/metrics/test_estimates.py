@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
+from fewhot.core.errors import FewhotError
 from fewhot.metrics import estimate
 
 
@@ -31,3 +33,18 @@ def test_without_rows_nothing_is_claimed() -> None:
 def test_one_row_has_no_standard_error() -> None:
     assert estimate([2.5]).mean == 2.5
     assert math.isnan(estimate([2.5]).se)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("rows",), "values is of type str; give one number a row"),
+        ((None,), "values is of type NoneType; give one number a row"),
+        ((["a"],), "values is of type list; give one number a row"),
+        (([[1.0, 2.0], [3.0]],), "values is of type list"),
+        (([1.0], "none"), "skipped is 'none'; it must be a whole number of at least 0"),
+    ],
+)
+def test_what_are_no_numbers_is_refused(arguments: Any, sentence: str) -> None:
+    with pytest.raises(FewhotError, match=sentence):
+        estimate(*arguments)

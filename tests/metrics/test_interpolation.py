@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fewhot as fh
-from fewhot.core.errors import FewhotError, InvalidInputError, InvalidParameterError
-from fewhot.metrics import interpolate
+from fewhot.core.errors import FewhotError, InvalidInputError, InvalidParameterError, InvalidTypeError
+from fewhot.metrics import interpolate, traverse
 from tests.metrics.conftest import PlantedRows
 from tests.plots.fakes import Linear
 
@@ -149,11 +149,34 @@ def test_rows_of_another_width_are_refused(vsc: fh.VSC, planted: PlantedRows) ->
         ((FROM, np.zeros((1, 1, 5))), InvalidInputError, r"x_to has shape \(1, 1, 5\)"),
         ((FROM, TO, 0), InvalidParameterError, "n_steps is 0"),
         ((FROM, TO, 3, "straight"), InvalidParameterError, "how is 'straight'"),
+        (("row", TO), InvalidInputError, "x_from is of type str; give one number a column"),
+        ((FROM, None), InvalidInputError, "x_to is of type NoneType; give one number a column"),
+        (([[1.0, 2.0], [3.0]], TO), InvalidInputError, "x_from is of type list"),
     ],
 )
 def test_unusable_requests_are_refused(arguments: Any, error: type, sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         interpolate(FIVE, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("scale", "sentence"),
+    [
+        ("wide", "scale is of type str; give one number a column"),
+        (None, "scale is of type NoneType"),
+        (np.ones(3), r"scale has shape \(3,\); give a number, or one a column, \(5,\)"),
+    ],
+)
+def test_a_scale_is_a_number_or_one_a_column(scale: Any, sentence: str) -> None:
+    with pytest.raises(FewhotError, match=sentence):
+        interpolate(FIVE, FROM, TO, how="discrete", scale=scale)
+
+
+@pytest.mark.parametrize("estimator", ["VSC", None, 3, fh.VSC])
+@pytest.mark.parametrize("call", [lambda m: interpolate(m, FROM, TO), lambda m: traverse(m, FROM)])
+def test_what_is_no_estimator_is_refused(call: Any, estimator: Any) -> None:
+    with pytest.raises(InvalidTypeError, match=r"^estimator is (of type|the class) \w+; give a fitted estimator with "):
+        call(estimator)
 
 
 def test_walks_and_classes_are_computed_without_a_drawing_library() -> None:

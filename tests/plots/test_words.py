@@ -101,6 +101,10 @@ def test_the_gap_lies_between_the_bounds() -> None:
         (lambda: plots.rare_words([1, 2], [0.1, 0.2], labels=["a"]), "labels holds 1 entries for 2 documents"),
         (lambda: plots.amortisation([1.0], [1.0, 2.0]), "give one number of each an evaluation"),
         (lambda: plots.amortisation([], []), "give one number of each an evaluation"),
+        (lambda: plots.amortisation(-9.0, -8.0), r"shapes \(\), \(\) and \(1,\)"),
+        (lambda: plots.amortisation(None, [1.0]), "amortised is of type NoneType; give one number an evaluation"),
+        (lambda: plots.amortisation([1.0], "a"), "refined is of type str"),
+        (lambda: plots.amortisation([1.0], [1.0], ["a"]), "steps is of type list"),
         (lambda: plots.top_words(TWO_SIDED, max_units=0), "max_units is 0"),
     ],
 )

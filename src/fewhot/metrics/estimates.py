@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from fewhot.core.checks import whole_number
+from fewhot.metrics.matrices import as_numbers
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
@@ -40,11 +43,11 @@ def estimate(values: Any, skipped: int = 0) -> Estimate:
     >>> estimate([1.0, 3.0]).mean, estimate([1.0, 3.0]).se
     (2.0, 1.0)
     """
-    rows = np.asarray(values, dtype=np.float64).ravel()
+    rows = as_numbers(values, "values").ravel()
     n = len(rows)
     return Estimate(
         mean=float(rows.mean()) if n else float("nan"),
         se=float(rows.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan"),
         values=rows,
-        skipped=skipped,
+        skipped=whole_number("skipped", skipped, least=0),
     )

@@ -10,18 +10,37 @@ from typing import Any
 
 import numpy as np
 
-from fewhot.core.errors import InvalidInputError
-from fewhot.metrics.matrices import dense
+from fewhot.core.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
+from fewhot.metrics.matrices import as_numbers, dense
 
 
 def single_row(x: Any, name: str) -> Any:
     """Return one example as rows of one, (1, p); arrays, sparse matrices, frames and tensors stay what they are."""
-    x = x if hasattr(x, "shape") else np.asarray(x)
+    x = x if hasattr(x, "shape") else as_numbers(x, name, "a column")
     if len(x.shape) == 1:
         x = (x if hasattr(x, "reshape") else np.asarray(x)).reshape(1, -1)
     if len(x.shape) != 2 or x.shape[0] != 1:
         raise InvalidInputError(f"{name} has shape {tuple(x.shape)}; give one example, (p,) or (1, p).")
     return x
+
+
+def check_estimator(estimator: Any) -> None:
+    """Refuse what does not encode and decode rows; one that is not fitted says so itself."""
+    is_class = isinstance(estimator, type)
+    if is_class or not all(hasattr(estimator, method) for method in ("transform", "inverse_transform")):
+        given = f"the class {estimator.__name__}" if is_class else f"of type {type(estimator).__name__}"
+        raise InvalidTypeError(f"estimator is {given}; give a fitted estimator with transform and inverse_transform.")
+
+
+def has_gates(estimator: Any) -> bool:
+    """Say whether units of a fitted estimator can be off; refuse what is not fitted, or not of this library."""
+    module = getattr(estimator, "module_", None)
+    if module is None:
+        raise InvalidParameterError(
+            f"{type(estimator).__name__} has no module_ that tells whether units have gates; give a fitted estimator "
+            f"of this library."
+        )
+    return bool(module.latent.gated)
 
 
 def check_columns(estimator: Any, X: Any) -> None:
@@ -55,6 +74,7 @@ def map_codes(estimator: Any, X: Any) -> Any:
 
 def map_code(estimator: Any, x: Any, name: str) -> np.ndarray:
     """Return the map code of one example, (K,)."""
+    check_estimator(estimator)
     check_columns(estimator, x)
     return np.asarray(dense(map_codes(estimator, single_row(x, name))), dtype=np.float64)[0]
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from fewhot.core.checks import one_of, whole_number
 from fewhot.core.errors import InvalidParameterError
-from fewhot.metrics.examples import decode, map_code
+from fewhot.metrics.examples import decode, has_gates, map_code
+from fewhot.metrics.matrices import as_numbers
 
 How = Literal["continuous", "discrete"]
 HOW: tuple[How, ...] = ("continuous", "discrete")
@@ -114,16 +115,17 @@ def interpolate(
     """
     one_of("how", how, HOW)
     steps = None if n_steps is None else whole_number("n_steps", n_steps)
+    spread = as_numbers(scale, "scale", "a column")
     a, b = map_code(estimator, x_from, "x_from"), map_code(estimator, x_to, "x_to")
     if how == "continuous":
         codes, switches = _blend(a, b, steps or _STEPS), ()
     else:
-        if not estimator.module_.latent.gated:
+        if not has_gates(estimator):
             raise InvalidParameterError(
                 f"how is 'discrete' and {type(estimator).__name__} has no gates, so no unit can be switched; "
                 f"ask for 'continuous' or use a gated model."
             )
-        codes, switches = _discrete(estimator, a, b, steps, scale)
+        codes, switches = _discrete(estimator, a, b, steps, spread)
     return Interpolation(codes=codes, decoded=decode(estimator, codes), switches=switches, how=how)
 
 
@@ -134,7 +136,7 @@ def _blend(a: np.ndarray, b: np.ndarray, n_steps: int) -> np.ndarray:
 
 
 def _discrete(
-    estimator: Any, a: np.ndarray, b: np.ndarray, n_steps: int | None, scale: np.ndarray | float
+    estimator: Any, a: np.ndarray, b: np.ndarray, n_steps: int | None, scale: np.ndarray
 ) -> tuple[np.ndarray, tuple[Switch, ...]]:
     off, on = np.flatnonzero((a != 0) & (b == 0)), np.flatnonzero((a == 0) & (b != 0))
     n_switched = len(off) + len(on)
@@ -157,14 +159,18 @@ def _discrete(
     return codes, switches
 
 
-def _effects(estimator: Any, code: np.ndarray, units: np.ndarray, scale: np.ndarray | float) -> dict[int, float]:
+def _effects(estimator: Any, code: np.ndarray, units: np.ndarray, scale: np.ndarray) -> dict[int, float]:
     """Return how far the decoder's mean moves without each of the units."""
     if not len(units):
         return {}
     without = np.tile(code, (len(units), 1))
     without[np.arange(len(units)), units] = 0.0
-    moved = (decode(estimator, without) - decode(estimator, code[None])) / scale
-    return dict(zip(units.tolist(), np.linalg.norm(moved, axis=1).tolist(), strict=True))
+    moved = decode(estimator, without) - decode(estimator, code[None])
+    if scale.shape not in ((), moved.shape[1:]):
+        raise InvalidParameterError(
+            f"scale has shape {scale.shape}; give a number, or one a column, {moved.shape[1:]}."
+        )
+    return dict(zip(units.tolist(), np.linalg.norm(moved / scale, axis=1).tolist(), strict=True))
 
 
 def _merged(off: dict[int, float], on: dict[int, float]) -> list[tuple[int, bool]]:

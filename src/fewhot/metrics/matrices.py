@@ -31,12 +31,15 @@ def as_matrix(values: Any, name: str) -> Any:
     return matrix
 
 
-def as_numbers(values: Any, name: str) -> np.ndarray:
-    """Return a sequence of numbers, one a row, as float64; its shape is for the caller to check."""
+def as_numbers(values: Any, name: str, each: str = "a row") -> np.ndarray:
+    """Return numbers as float64, one ``each``, such as "a row"; their shape is for the caller to check."""
+    refusal = InvalidInputError(f"{name} is of type {type(values).__name__}; give one number {each}.")
+    if values is None or isinstance(values, str | bytes):
+        raise refusal
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"{name} is of type {type(values).__name__}; give one number a row.") from error
+        raise refusal from error
 
 
 def as_counts(X: Any, name: str = "X", n_columns: int | None = None) -> Any:

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from fewhot.core.errors import InvalidInputError
+from fewhot.metrics.matrices import as_numbers
 from fewhot.plots.canvas import WIDTH, dress, heading, legend, number, sheet
 from fewhot.plots.palette import theme
 
@@ -43,9 +44,9 @@ def amortisation(
     >>> figure.axes[0].lines[1].get_ydata().tolist()
     [-9.0, -7.0]
     """
-    below, above = (np.asarray(values, dtype=np.float64) for values in (amortised, refined))
-    at = np.arange(1, len(below) + 1) if steps is None else np.asarray(steps, dtype=np.float64)
-    if below.ndim != 1 or not len(below) or not below.shape == above.shape == at.shape:
+    below, above = as_numbers(amortised, "amortised", "an evaluation"), as_numbers(refined, "refined", "an evaluation")
+    at = np.arange(1, below.size + 1) if steps is None else as_numbers(steps, "steps", "an evaluation")
+    if below.ndim != 1 or not below.size or not below.shape == above.shape == at.shape:
         raise InvalidInputError(
             f"amortised, refined and steps have shapes {below.shape}, {above.shape} and {at.shape}; give one number of "
             f"each an evaluation."
