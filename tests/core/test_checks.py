@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fewhot.core.checks import one_of, real_number, truth, whole_number
+from fewhot.core.checks import one_each, one_of, real_number, truth, whole_number
 from fewhot.core.clipping import clip_keeping_gradient
 from fewhot.core.devices import matrix_precision, resolve_device, resolve_precision
 from fewhot.core.errors import InvalidParameterError
@@ -39,6 +39,31 @@ def test_infinity_is_no_number_unless_it_is_asked_for(value: float) -> None:
     with pytest.raises(InvalidParameterError, match=r"^x is -?inf; it must be a finite number at least 0\.$"):
         real_number("x", value, low=0)
     assert real_number("x", abs(value), low=0, infinite=True) == np.inf
+
+
+@pytest.mark.parametrize("values", [[1, 2], (1, 2), np.array([1, 2]), range(1, 3), torch.tensor([1, 2])])
+def test_one_for_each_passes(values: object) -> None:
+    assert one_each("labels", values, 2, "rows") == [1, 2]
+
+
+@pytest.mark.parametrize("values", ["ab", b"ab", 2, None, {1, 2}, {1: "a", 2: "b"}, iter([1, 2])])
+def test_what_is_no_list_is_not_one_for_each(values: object) -> None:
+    with pytest.raises(
+        InvalidParameterError, match=r"^labels is of type \w+; give a list of 2, one for each of the rows\.$"
+    ):
+        one_each("labels", values, 2, "rows")
+
+
+@pytest.mark.parametrize("values", [[], [1], (1, 2, 3), np.arange(3)])
+def test_too_few_and_too_many_are_not_one_for_each(values: object) -> None:
+    with pytest.raises(InvalidParameterError, match=r"^labels holds \d entries for 2 rows; give one each\.$"):
+        one_each("labels", values, 2, "rows")
+
+
+@pytest.mark.parametrize("values", [np.array(2), np.eye(2)])
+def test_a_matrix_and_a_number_are_not_one_for_each(values: object) -> None:
+    with pytest.raises(InvalidParameterError, match=r"^labels has shape \(.*\) for 2 rows; give one each, \(2,\)\.$"):
+        one_each("labels", values, 2, "rows")
 
 
 @pytest.mark.parametrize("value", [True, False, np.True_])

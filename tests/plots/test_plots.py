@@ -7,13 +7,14 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from fewhot import plots
-from fewhot.core.errors import InvalidInputError, InvalidParameterError
+from fewhot.core.errors import FewhotError, InvalidInputError, InvalidParameterError, InvalidTypeError
 from fewhot.metrics.traversal import usual_values
 from fewhot.plots.palette import DARK, LIGHT, signed_colours
 from tests.plots.fakes import Linear
@@ -72,9 +73,44 @@ def test_codes_refuses_a_vector() -> None:
         plots.codes(np.ones(3))
 
 
-def test_codes_refuses_labels_of_another_length() -> None:
-    with pytest.raises(InvalidParameterError, match="labels holds 2 entries for 4 rows"):
-        plots.codes(ROWS, labels=[0, 1])
+LABELLED: dict[str, Callable[[Any], Figure]] = {
+    "codes": lambda labels: plots.codes(ROWS, labels=labels),
+    "images": lambda labels: plots.images(ROWS, (2, 2), titles=labels),
+    "reconstructions": lambda labels: plots.reconstructions(IDENTITY, ROWS, labels=labels),
+    "samples": lambda labels: plots.samples(IDENTITY, ROWS, labels=labels),
+    "class_activation": lambda labels: plots.class_activation(np.abs(ROWS), classes=labels),
+    "source_correlation": lambda labels: plots.source_correlation(ROWS / 3, names=labels),
+    "rare_words": lambda labels: plots.rare_words([0, 1, 2, 3], [0.1, 0.2, 0.3, 0.4], labels=labels),
+    "feature_names": lambda labels: plots.reconstructions(IDENTITY, ROWS, feature_names=labels),
+}
+
+
+@pytest.mark.parametrize("name", LABELLED)
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        (["a", "b"], "holds 2 entries for 4 "),
+        (list("abcde"), "holds 5 entries for 4 "),
+        (3, "is of type int; give a list of 4"),
+        ("abcd", "is of type str; give a list of 4"),
+        (np.eye(4), r"has shape \(4, 4\) for 4 "),
+    ],
+    ids=["too few", "too many", "a number", "a text", "a matrix"],
+)
+def test_labels_are_one_for_each(name: str, labels: Any, sentence: str) -> None:
+    with pytest.raises(InvalidParameterError, match=sentence):
+        LABELLED[name](labels)
+
+
+@pytest.mark.parametrize("name", LABELLED)
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series])
+def test_labels_come_in_many_kinds(name: str, kind: Callable[[list[str]], Any]) -> None:
+    draw(LABELLED[name](kind(["a", "b", "a", "c"])))
+
+
+def test_of_labelled_rows_the_first_are_drawn_with_theirs() -> None:
+    figure = draw(plots.reconstructions(IDENTITY, ROWS, labels=list("abcd"), max_rows=2, image_shape=(2, 2)))
+    assert [axes.texts[0].get_text() for axes in (figure.axes[3], figure.axes[7])] == ["a", "b"]
 
 
 # ---------------------------------------------------------------------------------------------------------- usage
@@ -155,9 +191,90 @@ def test_images_takes_channels_first_or_last(shape: tuple[int, ...]) -> None:
     assert plots.images(np.zeros((1, 24)), shape).axes[0].images[0].get_array().shape == (2, 4, 3)
 
 
-def test_images_refuses_a_shape_that_does_not_fit() -> None:
-    with pytest.raises(InvalidParameterError, match=r"image_shape is \(3, 3\) and the rows have 4 columns"):
-        plots.images(ROWS, (3, 3))
+FOLDED: dict[str, Callable[[Any], Figure]] = {
+    "images": lambda shape: plots.images(ROWS, shape),
+    "reconstructions": lambda shape: plots.reconstructions(IDENTITY, ROWS, image_shape=shape),
+    "samples": lambda shape: plots.samples(IDENTITY, ROWS, image_shape=shape),
+    "traversals": lambda shape: plots.traversals(IDENTITY, ROWS[0], image_shape=shape),
+    "interpolation": lambda shape: plots.interpolation(IDENTITY, ROWS[0], ROWS[1], image_shape=shape),
+    "units": lambda shape: plots.units(IDENTITY, ROWS, image_shape=shape),
+}
+
+
+@pytest.mark.parametrize("name", FOLDED)
+@pytest.mark.parametrize(
+    ("shape", "sentence"),
+    [
+        ((3, 3), r"image_shape is \(3, 3\) and the rows have 4 columns; it must be \(height, width\)"),
+        ((4,), r"image_shape is \(4,\) and the rows have 4 columns"),
+        (4, "image_shape is 4 and the rows have 4 columns"),
+        ((-2, -2), "each of image_shape is -2; it must be a whole number of at least 1"),
+        ((2.5, 2), "each of image_shape is 2.5; it must be a whole number"),
+        ((None, 4), "each of image_shape is None; it must be a whole number"),
+        ("22", "each of image_shape is '2'; it must be a whole number"),
+    ],
+)
+def test_a_shape_that_does_not_fit_is_refused(name: str, shape: Any, sentence: str) -> None:
+    with pytest.raises(InvalidParameterError, match=sentence):
+        FOLDED[name](shape)
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (np.zeros((0, 4)), r"rows has shape \(0, 4\); give at least one row and one column"),
+        (sp.csr_array((0, 4)), r"rows has shape \(0, 4\); give at least one row and one column"),
+        (np.zeros((1, 2, 2)), r"rows has shape \(1, 2, 2\)"),
+        (3, r"rows has shape \(\)"),
+        ("rows", "rows is of type str"),
+        (None, "rows is of type NoneType"),
+        ([["a", "b", "c", "d"]], "rows is no matrix of numbers"),
+        ([[1.0, 2.0], [3.0]], "rows is no matrix of numbers"),
+    ],
+)
+@pytest.mark.parametrize(
+    "draw_rows",
+    [
+        lambda rows: plots.images(rows, (2, 2)),
+        lambda rows: plots.reconstructions(IDENTITY, rows),
+        lambda rows: plots.reconstructions(IDENTITY, rows, codes=ROWS),
+        lambda rows: plots.samples(IDENTITY, rows),
+    ],
+    ids=["images", "reconstructions", "with codes", "samples"],
+)
+def test_what_are_no_rows_is_refused(draw_rows: Callable[[Any], Figure], rows: Any, sentence: str) -> None:
+    with pytest.raises(FewhotError, match=sentence):
+        draw_rows(rows)
+
+
+@pytest.mark.parametrize(
+    ("background", "sentence"),
+    [
+        (np.zeros((3, 5)), "background has 5 columns and the rows have 4"),
+        (np.full((3, 4), np.nan), "background contains NaN"),
+        (np.zeros((0, 4)), r"background has shape \(0, 4\)"),
+        (np.zeros((2, 2, 4)), r"background has shape \(2, 2, 4\)"),
+        (3, r"background has shape \(\)"),
+        ("usual", "background is of type str"),
+        ([["a", "b", "c", "d"]], "background is no matrix of numbers"),
+    ],
+)
+@pytest.mark.parametrize(
+    "draw_over",
+    [
+        lambda usual: plots.interpolation(IDENTITY, ROWS[0], ROWS[1], background=usual),
+        lambda usual: plots.interpolation(IDENTITY, ROWS[0], ROWS[1], background=usual, image_shape=(2, 2)),
+        lambda usual: plots.traversals(IDENTITY, ROWS[0], background=usual),
+        lambda usual: plots.reconstructions(IDENTITY, ROWS, background=usual),
+        lambda usual: plots.samples(IDENTITY, ROWS, background=usual),
+    ],
+    ids=["interpolation", "pictures", "traversals", "reconstructions", "samples"],
+)
+def test_a_background_is_rows_of_the_same_columns(
+    draw_over: Callable[[Any], Figure], background: Any, sentence: str
+) -> None:
+    with pytest.raises(FewhotError, match=sentence):
+        draw_over(background)
 
 
 def test_large_pictures_are_made_coarser_in_small_multiples() -> None:
@@ -191,7 +308,7 @@ def test_columns_of_unequal_spread_are_drawn_in_standard_deviations() -> None:
 
 
 def test_refuses_names_of_another_length() -> None:
-    with pytest.raises(InvalidParameterError, match="feature_names holds 1 names and the rows have 4 columns"):
+    with pytest.raises(InvalidParameterError, match="feature_names holds 1 entries for 4 columns"):
         plots.reconstructions(IDENTITY, ROWS, feature_names=["a"])
 
 
@@ -332,6 +449,42 @@ def test_reliability_draws_expected_against_observed() -> None:
     axes = draw(plots.reliability(found)).axes[0]
     np.testing.assert_allclose(axes.lines[1].get_xydata(), [[0.1, 0.2], [0.5, 0.4]])
     assert axes.get_title(loc="left") == "mean miss 10 points"
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        ("calibration", "calibration is of type str; give what fewhot.metrics.calibration returns"),
+        (None, "calibration is of type NoneType"),
+        (types.SimpleNamespace(expected=[0.1], observed=[0.1]), "calibration is of type SimpleNamespace"),
+        (
+            types.SimpleNamespace(expected="a", observed=[0.1], ece=0.1),
+            "expected is of type str; give one number a bin",
+        ),
+        (types.SimpleNamespace(expected=[0.1], observed=[0.1, 0.2], ece=0.1), r"shapes \(1,\) and \(2,\)"),
+        (types.SimpleNamespace(expected=[0.1], observed=[0.1], ece=None), "ece is None"),
+    ],
+)
+def test_reliability_refuses_what_is_no_calibration(found: Any, sentence: str) -> None:
+    with pytest.raises(FewhotError, match=sentence):
+        plots.reliability(found)
+
+
+@pytest.mark.parametrize("estimator", ["VSC", None, 3, Linear])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda estimator: plots.reconstructions(estimator, ROWS),
+        lambda estimator: plots.samples(estimator, ROWS),
+        lambda estimator: plots.traversals(estimator, ROWS[0]),
+        lambda estimator: plots.interpolation(estimator, ROWS[0], ROWS[1]),
+        lambda estimator: plots.units(estimator, ROWS),
+    ],
+    ids=["reconstructions", "samples", "traversals", "interpolation", "units"],
+)
+def test_what_is_no_estimator_is_refused(call: Callable[[Any], Figure], estimator: Any) -> None:
+    with pytest.raises(InvalidTypeError, match=r"^estimator is (of type|the class) \w+; give a fitted estimator with "):
+        call(estimator)
 
 
 EVERY: dict[str, Callable[..., Figure]] = {

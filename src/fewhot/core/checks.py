@@ -49,3 +49,15 @@ def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:
     if not any(value is choice or (isinstance(value, type(choice)) and value == choice) for choice in choices):
         raise InvalidParameterError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}.")
     return value
+
+
+def one_each(name: str, values: Any, n: int, of: str) -> list[Any]:
+    """Return ``values`` as a list of ``n``, one for each of what ``of`` names; a text is no list of its letters."""
+    if isinstance(values, str | bytes | dict) or not hasattr(values, "__getitem__"):
+        given = type(values).__name__  # pyright: ignore[reportUnknownArgumentType]
+        raise InvalidParameterError(f"{name} is of type {given}; give a list of {n}, one for each of the {of}.")
+    if getattr(values, "ndim", 1) != 1:
+        raise InvalidParameterError(f"{name} has shape {tuple(values.shape)} for {n} {of}; give one each, ({n},).")
+    if len(values) != n:
+        raise InvalidParameterError(f"{name} holds {len(values)} entries for {n} {of}; give one each.")
+    return list(values)

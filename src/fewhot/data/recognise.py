@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from fewhot.core.errors import InvalidInputError, InvalidTypeError
+from fewhot.core.errors import FewhotError, InvalidInputError, InvalidTypeError
 from fewhot.core.sparse import check_entries
 from fewhot.data.dataset import Dataset
 from fewhot.data.dense import DenseDataset
@@ -70,7 +70,7 @@ def as_csr(X: Any, name: str = "X") -> Any:
     matrix = as_matrix(X, name)
     if isinstance(matrix, StoredRows):
         return matrix.tocsr()
-    matrix = matrix if sp.issparse(matrix) else _array(matrix, name)
+    matrix = matrix if sp.issparse(matrix) else as_array(matrix, name)
     if matrix.dtype.kind == "c":
         raise InvalidInputError(f"{name} holds complex numbers; pass real numbers.")
     if matrix.ndim != 2:
@@ -102,11 +102,13 @@ def check_scale(largest: float, name: str = "X") -> None:
         )
 
 
-def _array(rows: Any, name: str) -> np.ndarray:
+def as_array(rows: Any, name: str) -> np.ndarray:
     """Return rows as an array of numbers; objects that are numbers become float64."""
     try:
         array = np.asarray(rows)
         array = np.asarray(rows, dtype=np.float64) if array.dtype.kind == "O" else array
+    except FewhotError:  # of rows on disk, which know better
+        raise
     except (TypeError, ValueError):
         array = np.empty(0, dtype=object)
     if array.dtype.kind not in "biufc":

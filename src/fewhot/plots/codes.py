@@ -9,8 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fewhot.core.checks import one_of, whole_number
-from fewhot.core.errors import InvalidParameterError
+from fewhot.core.checks import one_each, one_of, whole_number
 from fewhot.plots.canvas import PLAIN, SMALL, dress, label, sheet
 from fewhot.plots.palette import Theme, signed_colours, theme
 from fewhot.plots.rows import dense, values_of
@@ -51,10 +50,7 @@ def codes(
     """
     one_of("kind", kind, ("heat", "bars"))
     values = values_of(codes)
-    if labels is not None and len(labels) != values.shape[0]:
-        raise InvalidParameterError(
-            f"labels holds {len(labels)} entries for {values.shape[0]} rows of codes; give one a row."
-        )
+    labels = None if labels is None else one_each("labels", labels, values.shape[0], "rows of codes")
     shown = dense(values, slice(whole_number("max_rows", max_rows)))
     names = [str(row) for row in range(len(shown))] if labels is None else [label(name, 18) for name in labels]
     if labels is not None:

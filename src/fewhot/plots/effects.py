@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from fewhot.core.checks import whole_number
 from fewhot.core.errors import InvalidParameterError
-from fewhot.metrics.examples import map_codes
+from fewhot.metrics.examples import has_gates, map_codes
 from fewhot.metrics.traversal import named_units
 from fewhot.plots.rows import matrix_for, values_of
 
@@ -98,7 +98,7 @@ def unit_effects(
         raise InvalidParameterError(
             f"codes has {values.shape[0]} rows and X has {matrix.shape[0]}; give the codes of these rows."
         )
-    gated = estimator.module_.latent.gated  # a dense code may happen to have zeros
+    gated = has_gates(estimator)  # a dense code may happen to have zeros
     columns = values.tocsc() if sp.issparse(values) else values
     chosen = _candidates(columns, gated) if units is None else named_units(units, values.shape[1])
     measured = [_effect(estimator, matrix, values, columns, unit, n_rows, gated=gated) for unit in chosen]

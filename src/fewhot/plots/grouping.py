@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fewhot.core.errors import InvalidInputError, InvalidParameterError
+from fewhot.core.checks import one_each
+from fewhot.core.errors import InvalidInputError
 from fewhot.plots.canvas import PLAIN, SMALL, dress, label, sheet
 from fewhot.plots.codes import unit_ticks
 from fewhot.plots.palette import Theme, strength_colours
@@ -51,9 +52,7 @@ def names_of(names: Sequence[Any] | None, n: int, argument: str, kind: str) -> l
     """Return a label a row, or its number where none are given."""
     if names is None:
         return [str(row) for row in range(n)]
-    if len(names) != n:
-        raise InvalidParameterError(f"{argument} holds {len(names)} names for {n} {kind}; give one each.")
-    return [label(name, 22) for name in names]
+    return [label(name, 22) for name in one_each(argument, names, n, kind)]
 
 
 def strength_map(

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fewhot.core.checks import whole_number
+from fewhot.core.checks import one_each, whole_number
 from fewhot.plots.canvas import PLAIN, SMALL, WIDTH, label, sheet, strip
 from fewhot.plots.palette import Theme, signed_colours, theme
 from fewhot.plots.rows import dense, grey_range, matrix_of, picture_shape, pictures, shades
@@ -46,11 +46,12 @@ def images(
     >>> len(images(np.zeros((3, 4)), (2, 2)).axes)
     3
     """
-    matrix = matrix_of(rows)
+    matrix = matrix_of(rows, "rows")
     shape = picture_shape(image_shape, matrix.shape[1])
+    titles = None if titles is None else one_each("titles", titles, matrix.shape[0], "rows")
     shown = dense(matrix, slice(whole_number("max_rows", max_rows)))
     low, high = grey_range(shown)
-    across = min(whole_number("n_columns", n_columns), max(len(shown), 1))
+    across = min(whole_number("n_columns", n_columns), len(shown))
     lines = -(-len(shown) // across)
     side = min(WIDTH / across, 1.1)
     colours = theme(dark)

@@ -15,7 +15,7 @@ from fewhot.plots.canvas import SMALL, WIDTH, dress, heading, sheet, strip
 from fewhot.plots.codes import unit_ticks
 from fewhot.plots.images import show
 from fewhot.plots.palette import Theme, signed_colours, theme
-from fewhot.plots.rows import Columns, dense, grey_range, matrix_for, picture_shape, pictures
+from fewhot.plots.rows import Columns, background_for, dense, grey_range, matrix_for, picture_shape, pictures
 from fewhot.plots.traversals import draw_list, draw_profile, shades_of_way
 
 _ACROSS = 11
@@ -63,8 +63,8 @@ def interpolation(
     dark
         Draw on a dark background.
     """
-    ends = [matrix_for(estimator, x) for x in (x_from, x_to)]
-    background = None if background is None else matrix_for(estimator, background)
+    ends = [matrix_for(estimator, x, name) for x, name in ((x_from, "x_from"), (x_to, "x_to"))]
+    background = background_for(estimator, background, ends[0].shape[1])
     columns = Columns.of(ends[0].shape[1], feature_names, None if image_shape is not None else background)
     walk = interpolate(estimator, ends[0], ends[1], n_steps, how, scale=columns.scale)
     colours = theme(dark)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from fewhot.core.errors import InvalidParameterError
+from fewhot.core.checks import one_each
 from fewhot.metrics.rare_words import paired, rare_word_correlation
 from fewhot.plots.canvas import PLAIN, SMALL, WIDTH, dress, heading, label, number, sheet
 from fewhot.plots.palette import series, theme
@@ -44,9 +44,8 @@ def rare_words(rare: Any, divergence: Any, *, labels: Sequence[Any] | None = Non
     '3 documents, Spearman 1'
     """
     moved, number_of = paired(divergence, rare)
-    names = ["documents"] * len(moved) if labels is None else [str(name) for name in labels]
-    if len(names) != len(moved):
-        raise InvalidParameterError(f"labels holds {len(names)} entries for {len(moved)} documents; give one each.")
+    labels = ["documents"] * len(moved) if labels is None else labels
+    names = [str(name) for name in one_each("labels", labels, len(moved), "documents")]
     colours = theme(dark)
     figure = sheet(3.4, colours, width=0.72 * WIDTH)
     axes = dress(figure.add_subplot(), colours, grid="both")

@@ -11,11 +11,21 @@ from matplotlib.figure import Figure
 
 from fewhot.core.checks import whole_number
 from fewhot.metrics.examples import map_codes
-from fewhot.plots.canvas import PLAIN, SMALL, dress, figure_legend, label, sheet, strip
+from fewhot.plots.canvas import PLAIN, SMALL, dress, figure_legend, sheet, strip
 from fewhot.plots.codes import code_bars, unit_ticks, units_to_show
 from fewhot.plots.images import show
 from fewhot.plots.palette import Theme, theme
-from fewhot.plots.rows import Columns, dense, grey_range, matrix_for, picture_shape, pictures, values_of
+from fewhot.plots.rows import (
+    Columns,
+    background_for,
+    dense,
+    grey_range,
+    matrix_for,
+    picture_shape,
+    pictures,
+    row_names,
+    values_of,
+)
 
 _LISTED = 8
 
@@ -55,17 +65,17 @@ def reconstructions(
     dark
         Draw on a dark background.
     """
-    matrix = matrix_for(estimator, rows)
+    matrix = matrix_for(estimator, rows, "rows")
     n = min(whole_number("max_rows", max_rows), matrix.shape[0])
+    names = row_names(labels, matrix.shape[0], n)
     values = values_of(map_codes(estimator, matrix[:n]) if codes is None else codes)[:n]
     original, code = dense(matrix, slice(n)), dense(values)
     decoded = np.asarray(estimator.inverse_transform(values), dtype=np.float64)
-    names = [f"row {row}" for row in range(n)] if labels is None else [label(name, 16) for name in labels[:n]]
     colours = theme(dark)
     if image_shape is not None:
         shape = picture_shape(image_shape, original.shape[1])
         return _as_pictures(original, decoded, code, shape, names, colours)
-    background = None if background is None else matrix_for(estimator, background)
+    background = background_for(estimator, background, original.shape[1])
     return _as_columns(
         original, decoded, code, Columns.of(original.shape[1], feature_names, background), names, colours
     )

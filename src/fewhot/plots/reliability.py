@@ -8,6 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from fewhot.core.checks import real_number
+from fewhot.core.errors import InvalidInputError, InvalidTypeError
+from fewhot.metrics.matrices import as_numbers
 from fewhot.plots.canvas import dress, heading, legend, sheet
 from fewhot.plots.palette import theme
 
@@ -24,9 +27,17 @@ def reliability(calibration: Any, *, dark: bool = False) -> Figure:
     dark
         Draw on a dark background.
     """
+    if not all(hasattr(calibration, part) for part in ("expected", "observed", "ece")):
+        raise InvalidTypeError(
+            f"calibration is of type {type(calibration).__name__}; give what fewhot.metrics.calibration returns."
+        )
+    expected, observed = (as_numbers(getattr(calibration, part), part, "a bin") for part in ("expected", "observed"))
+    if expected.ndim != 1 or expected.shape != observed.shape:
+        raise InvalidInputError(
+            f"expected and observed have shapes {expected.shape} and {observed.shape}; give one number of each a bin."
+        )
+    miss = real_number("ece", calibration.ece, low=0, high=1)
     colours = theme(dark)
-    expected = np.asarray(calibration.expected, dtype=float)
-    observed = np.asarray(calibration.observed, dtype=float)
     filled = np.isfinite(expected) & np.isfinite(observed)
     figure = sheet(3.4, colours, width=3.9)
     axes = dress(
@@ -44,6 +55,6 @@ def reliability(calibration: Any, *, dark: bool = False) -> Figure:
     axes.plot(expected[filled], observed[filled], color=colours.blue, marker="o", markersize=5, label="the model")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
-    heading(axes, f"mean miss {100 * float(calibration.ece):.2g} points", colours)
+    heading(axes, f"mean miss {100 * miss:.2g} points", colours)
     legend(axes, colours, loc="upper left")
     return figure

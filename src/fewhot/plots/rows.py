@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +10,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from fewhot.core.checks import one_each, whole_number
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.sparse import check_entries
 from fewhot.data import as_matrix
-from fewhot.metrics.examples import check_columns
+from fewhot.data.recognise import as_array
+from fewhot.metrics.examples import check_columns, check_estimator
+from fewhot.metrics.matrices import stored
 from fewhot.plots.canvas import label
 
 PROFILE_COLUMNS = 200
@@ -21,19 +25,35 @@ _UNEQUAL = 3.0
 """Columns whose spreads differ by more than this factor are drawn in units of their spread."""
 
 
-def matrix_of(X: Any) -> Any:
+def matrix_of(X: Any, name: str = "X") -> Any:
     """Return rows as a CSR or a numpy matrix; a single row becomes a matrix of one."""
-    X = as_matrix(X)
-    if sp.issparse(X):
-        return sp.csr_array(X)
-    X = np.asarray(X)
-    return X[None] if X.ndim == 1 else X
+    X = as_matrix(X, name)
+    matrix: Any = sp.csr_array(X) if sp.issparse(X) else as_array(X, name)
+    matrix = matrix[None] if matrix.ndim == 1 else matrix
+    if matrix.ndim != 2 or not matrix.shape[0] or not matrix.shape[1]:
+        raise InvalidInputError(f"{name} has shape {matrix.shape}; give at least one row and one column, (n, p).")
+    return matrix
 
 
-def matrix_for(estimator: Any, X: Any) -> Any:
+def matrix_for(estimator: Any, X: Any, name: str = "X") -> Any:
     """Return rows as `matrix_of` does; the columns of a frame must be the estimator's, in their order."""
+    check_estimator(estimator)
     check_columns(estimator, X)
-    return matrix_of(X)
+    return matrix_of(X, name)
+
+
+def background_for(estimator: Any, background: Any, n_columns: int) -> Any:
+    """Return rows that say what is usual, finite and as wide as the rows drawn; None stays None."""
+    if background is None:
+        return None
+    matrix = matrix_for(estimator, background, "background")
+    if matrix.shape[1] != n_columns:
+        raise InvalidInputError(
+            f"background has {matrix.shape[1]} columns and the rows have {n_columns}; give rows of the same columns."
+        )
+    if not np.isfinite(stored(matrix)).all():
+        raise InvalidInputError("background contains NaN or infinity; give finite numbers.")
+    return matrix
 
 
 def dense(X: Any, rows: Any = slice(None)) -> np.ndarray:
@@ -56,14 +76,22 @@ def values_of(codes: Any) -> Any:
     return codes
 
 
+def row_names(labels: Sequence[Any] | None, n_rows: int, n_shown: int) -> list[str]:
+    """Return what is written at each row shown: its label, where every row has one, or its number."""
+    if labels is None:
+        return [f"row {row}" for row in range(n_shown)]
+    return [label(name, 16) for name in one_each("labels", labels, n_rows, "rows")[:n_shown]]
+
+
 def picture_shape(image_shape: Sequence[int], n_columns: int) -> tuple[int, ...]:
     """Return ``image_shape`` if rows of ``n_columns`` can be folded to it and it can be drawn."""
-    shape = tuple(int(size) for size in image_shape)
+    sizes = image_shape if np.iterable(image_shape) else ()
+    shape = tuple(whole_number("each of image_shape", size) for size in sizes)
     drawable = len(shape) == 2 or (len(shape) == 3 and (shape[-1] in (1, 3) or shape[0] in (1, 3)))
-    if not drawable or int(np.prod(shape)) != n_columns:
+    if not drawable or math.prod(shape) != n_columns:
         raise InvalidParameterError(
-            f"image_shape is {shape} and the rows have {n_columns} columns; it must be (height, width) or (height, "
-            f"width, 3) whose product is the number of columns."
+            f"image_shape is {shape or image_shape!r} and the rows have {n_columns} columns; it must be (height, "
+            f"width) or (height, width, 3) whose product is the number of columns."
         )
     return shape
 
@@ -111,10 +139,7 @@ class Columns:
     @classmethod
     def of(cls, n: int, names: Sequence[str] | None, background: Any = None) -> Columns:
         """Look at ``background`` to see whether columns need a common scale; sparse rows are drawn as they are."""
-        if names is not None and len(names) != n:
-            raise InvalidParameterError(
-                f"feature_names holds {len(names)} names and the rows have {n} columns; give one name a column."
-            )
+        names = None if names is None else one_each("feature_names", names, n, "columns")
         if background is None or sp.issparse(background) or len(background) < 2:
             return cls(names=names, n=n)
         background = np.asarray(background, dtype=np.float64)

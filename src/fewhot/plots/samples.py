@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 from fewhot.core.checks import whole_number
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.seeding import derive_seed, resolve_seed
-from fewhot.metrics.examples import without_names
-from fewhot.plots.canvas import PLAIN, SMALL, WIDTH, dress, figure_legend, label, sheet, strip
+from fewhot.metrics.examples import has_gates, without_names
+from fewhot.plots.canvas import PLAIN, SMALL, WIDTH, dress, figure_legend, sheet, strip
 from fewhot.plots.images import show
 from fewhot.plots.palette import Theme, theme
-from fewhot.plots.rows import Columns, dense, grey_range, matrix_for, picture_shape, pictures
+from fewhot.plots.rows import Columns, background_for, dense, grey_range, matrix_for, picture_shape, pictures, row_names
 
 _LISTED = 8
 _LIKE, _FREE = "with its active units", "from the prior"
@@ -66,23 +66,23 @@ def samples(
     dark
         Draw on a dark background.
     """
-    if not estimator.module_.latent.gated:
+    matrix = matrix_for(estimator, rows, "rows")
+    if not has_gates(estimator):
         raise InvalidParameterError(
             f"{type(estimator).__name__} has no gates, so no units of a row can be kept; use a gated model, or draw "
             f"estimator.sample() with plots.images."
         )
-    matrix = matrix_for(estimator, rows)
     n, k = min(whole_number("max_rows", max_rows), matrix.shape[0]), whole_number("n_samples", n_samples)
+    names = row_names(labels, matrix.shape[0], n)
     original, seed = dense(matrix, slice(n)), resolve_seed(random_state)
     with without_names():
         like = estimator.sample_like(matrix[np.repeat(np.arange(n), k)], derive_seed(seed, "like"), kind)
     free = estimator.sample(n * k, derive_seed(seed, "free"), kind)
     like, free = (np.asarray(drawn, dtype=np.float64).reshape(n, k, -1) for drawn in (like, free))
-    names = [f"row {row}" for row in range(n)] if labels is None else [label(name, 16) for name in labels[:n]]
     colours = theme(dark)
     if image_shape is not None:
         return _as_pictures(original, like, free, picture_shape(image_shape, original.shape[1]), names, colours)
-    background = None if background is None else matrix_for(estimator, background)
+    background = background_for(estimator, background, original.shape[1])
     columns = Columns.of(original.shape[1], feature_names, background)
     return _as_columns(original, like, free, columns, names, colours)
 

@@ -15,7 +15,7 @@ from fewhot.metrics.traversal import Traversal, traverse
 from fewhot.plots.canvas import PLAIN, SMALL, WIDTH, dress, heading, message, number, sheet, strip
 from fewhot.plots.images import show
 from fewhot.plots.palette import LOWERED, RAISED, Theme, theme
-from fewhot.plots.rows import Columns, dense, grey_range, matrix_for, picture_shape, pictures
+from fewhot.plots.rows import Columns, background_for, dense, grey_range, matrix_for, picture_shape, pictures
 
 _LISTED = 8
 _BACKGROUND = 1000
@@ -64,10 +64,11 @@ def traversals(
     dark
         Draw on a dark background.
     """
-    start = matrix_for(estimator, row)
+    start = matrix_for(estimator, row, "row")
     if start.shape[0] != 1:
         raise InvalidParameterError(f"{start.shape[0]} rows were given; a traversal begins with one.")
-    background = None if background is None else matrix_for(estimator, background)[:_BACKGROUND]
+    background = background_for(estimator, background, start.shape[1])
+    background = None if background is None else background[:_BACKGROUND]
     usual = None if values is not None or prior_stds is not None else background
     how = {"values": values, "prior_stds": prior_stds, "background": usual, "n_units": n_units}
     turned = traverse(estimator, start, units, **how)
