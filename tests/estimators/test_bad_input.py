@@ -20,13 +20,17 @@ from fewhot import HSVAE, MATVAE, NFA, VAE, VSC, FewhotError, load
 from fewhot.core.errors import InvalidInputError, InvalidParameterError, NotEnoughMemoryError
 from fewhot.likelihoods import GaussianLikelihood
 from fewhot.metrics import information, relaxation_gap, summarise
-from tests.estimators.cases import BOTH, SMALL, assert_one_sentence, count_rows, dense, grey_rows, small
+from tests.estimators.cases import BOTH, SMALL, assert_one_sentence, count_rows, dense, grey_rows, same_weights, small
 
 
 def _with(value: Any, X: np.ndarray | None = None) -> np.ndarray:
     X = grey_rows() if X is None else X.copy()
     X[3, 2] = value
     return X
+
+
+def _masked(X: np.ndarray) -> np.ma.MaskedArray:
+    return np.ma.masked_array(X, mask=np.arange(X.size).reshape(X.shape) < 3)
 
 
 DAYS = pd.date_range("2020-01-01", periods=50)
@@ -52,6 +56,8 @@ REFUSED: dict[str, Any] = {
     "minus-infinity": lambda: _with(-np.inf),
     "nan-sparse": lambda: sp.csr_array(_with(np.nan)),
     "nan-tensor": lambda: torch.from_numpy(_with(np.nan)),
+    "masked": lambda: _masked(grey_rows()),
+    "masked-counts": lambda: _masked(count_rows().astype(int)),
     "nan-frame": lambda: pd.DataFrame(_with(np.nan)),
     "none-in-list": lambda: [[1.0, None], [0.0, 1.0]],
     "strings": lambda: np.array([["a", "b"], ["c", "d"]]),
@@ -99,6 +105,18 @@ def test_unusable_rows_are_refused_by_a_fitted_model(vsc: VSC, kind: str, verb: 
     with pytest.raises(FewhotError) as error:
         getattr(vsc, verb)(REFUSED[kind]())
     assert_one_sentence(error.value)
+
+
+@pytest.mark.parametrize("kind", ["masked", "masked-counts"])
+def test_masked_entries_are_called_missing(kind: str) -> None:
+    with pytest.raises(InvalidInputError, match=r"^X has 3 masked of 350 entries; impute or drop the missing values"):
+        small(VSC).fit(REFUSED[kind]())
+
+
+def test_a_mask_over_nothing_is_as_good_as_none(vsc: VSC, rows: np.ndarray) -> None:
+    X = np.ma.masked_array(rows, mask=np.zeros(rows.shape, dtype=bool))
+    assert same_weights(small(VSC).fit(X), small(VSC).fit(rows))
+    np.testing.assert_array_equal(vsc.score_samples(np.ma.masked_array(rows)), vsc.score_samples(rows))
 
 
 @pytest.mark.parametrize("kind", [kind for kind in REFUSED if kind.startswith(("dates", "spans"))])
@@ -311,6 +329,7 @@ def test_a_near_miss_is_suggested() -> None:
         np.full((2, 6), np.nan),
         np.full((2, 6), np.inf),
         np.full((2, 6), 1e300),
+        np.ma.masked_less(np.zeros((2, 6)), 1),
         np.zeros((2, 6), dtype=complex),
         np.array([["a"] * 6]),
         [["a"] * 6],

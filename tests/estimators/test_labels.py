@@ -171,8 +171,11 @@ def test_constant_single_and_unseen_labels_are_fitted(labels: np.ndarray) -> Non
 
 @pytest.mark.parametrize(
     "labels",
-    [None, Y[:, 0], Y[:10], np.empty((300, 0)), 2 * Y, -Y, 0.5 * Y, np.full(Y.shape, np.nan), [["a"]] * 300, "abc"],
-)
+    [
+        None, Y[:, 0], Y[:10], np.empty((300, 0)), 2 * Y, -Y, 0.5 * Y, np.full(Y.shape, np.nan),
+        np.ma.masked_less(Y, 1), [["a"]] * 300, "abc",
+    ],
+)  # fmt: skip
 def test_other_labels_are_refused(labels: Any) -> None:
     with pytest.raises(FewhotError) as caught:
         SDLGMClassifier(**QUICK).fit(X, labels)

@@ -54,4 +54,5 @@ EVERYWHERE_REFUSED = [
     (np.eye(30), np.ones((30, 0)), "codes has no column; give at least one unit"),
     (np.arange(30), np.eye(30), "sources is int64 of shape"),
     (np.eye(30), np.full((30, 2), np.nan), "codes contains NaN or infinity"),
+    (np.eye(30), np.ma.masked_less(np.eye(30), 1), "codes has 870 masked of 900 entries; impute or drop"),
 ]

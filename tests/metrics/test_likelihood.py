@@ -97,6 +97,7 @@ def test_the_error_of_perplexity_is_that_of_repeated_draws() -> None:
         ([-1.0], [-1], "whole numbers of words"),
         ([-1.0], [0.5], "whole numbers of words"),
         ([np.nan], [1], "must be finite"),
+        (np.ma.masked_less([-1.0, 2.0], 0), [1, 1], "bounds has 1 masked of 2 entries"),
         ([-1.0], [1, 2], "give one of each a document"),
         ([], [], "None of the 0 documents"),
         ([-1.0, -2.0], sp.csr_array(np.eye(2)), "lengths is of type csr_array; give one number a row"),

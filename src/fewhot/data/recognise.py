@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import torch
 
 from fewhot.core.errors import FewhotError, InvalidInputError, InvalidTypeError
+from fewhot.core.masks import check_unmasked
 from fewhot.core.sparse import check_entries
 from fewhot.data.dataset import Dataset
 from fewhot.data.dense import DenseDataset
@@ -31,8 +32,8 @@ def as_matrix(X: Any, name: str = "X") -> Any:
     """Return what scikit-learn's validation understands: an array, a sparse matrix or a frame.
 
     AnnData gives its ``.X``. Sparse rows on disk stay there: those of an AnnData that is backed, and those that
-    `open_rows` opened. Torch tensors become arrays on the host; text, dates, frames without columns and sparse matrices
-    with entries outside of them are refused with a sentence that calls the data ``name``.
+    `open_rows` opened. Torch tensors become arrays on the host; text, dates, masked entries, frames without columns and
+    sparse matrices with entries outside of them are refused with a sentence that calls the data ``name``.
     """
     library = _library_of(X)
     if _is_anndata(X):
@@ -61,6 +62,7 @@ def as_matrix(X: Any, name: str = "X") -> Any:
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         _check_frame(X, name)
     elif isinstance(X, np.ndarray):
+        check_unmasked(X, name)
         _refuse_times(name, X.dtype)
     return X
 

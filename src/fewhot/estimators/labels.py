@@ -10,12 +10,14 @@ import torch
 from torch import Tensor
 
 from fewhot.core.errors import InvalidInputError
+from fewhot.core.masks import check_unmasked
 
 
 def label_matrix(y: Any, n_rows: int, name: str = "y") -> np.ndarray:
     """Return labels as a float32 matrix, (n, K); frames, sparse matrices and tensors are taken as they are."""
     if y is None:
         raise InvalidInputError(f"{name} was not given; give a matrix with a row of labels for each row of X.")
+    check_unmasked(y, name)
     plain = _plain(y)
     try:
         values = np.asarray(plain, dtype=np.float64)

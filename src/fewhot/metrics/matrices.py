@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fewhot.core.errors import InvalidInputError
+from fewhot.core.masks import check_unmasked
 from fewhot.core.sparse import check_entries
 from fewhot.metrics.libraries import library
 
@@ -18,6 +19,7 @@ def as_matrix(values: Any, name: str) -> Any:
     values = values.values if hasattr(values, "p_active") else values  # what `codes` returns
     if hasattr(values, "var_names"):  # an AnnData
         values = values.X.to_memory() if hasattr(values.X, "to_memory") else values.X
+    check_unmasked(values, name)
     matrix: Any = values.tocsr() if hasattr(values, "tocsr") else np.asarray(values)
     if matrix.ndim != 2 or not matrix.shape[0] or matrix.dtype.kind not in "fiub":
         raise InvalidInputError(
@@ -36,6 +38,7 @@ def as_numbers(values: Any, name: str, each: str = "a row") -> np.ndarray:
     refusal = InvalidInputError(f"{name} is of type {type(values).__name__}; give one number {each}.")
     if values is None or isinstance(values, str | bytes):
         raise refusal
+    check_unmasked(values, name)
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
