@@ -70,9 +70,15 @@ def test_bounds_of_refined_codes_are_refined(fitted: VSC) -> None:
     np.testing.assert_allclose(estimator.bounds(rows)["mixture"], estimator.score_samples(rows), rtol=1e-5)
 
 
-def test_a_fixed_prior_has_one_bound() -> None:
-    with pytest.raises(InvalidParameterError, match=r"has a fixed prior, which has one bound; call score_samples"):
-        small(VSC).fit(grey_rows()).bounds(grey_rows())
+@pytest.mark.parametrize(
+    ("options", "prior"),
+    [({"l0": 3}, "joint"), ({"l0": 3, "prior": "fixed"}, "fixed"), ({"alpha": 0.2}, "fixed")],
+    ids=str,
+)
+def test_a_prior_without_pseudo_inputs_has_one_bound_and_is_named(options: dict[str, Any], prior: str) -> None:
+    estimator = small(VSC, **options).fit(grey_rows()).set_params(prior="auto", l0=None, alpha=None)
+    with pytest.raises(InvalidParameterError, match=rf"with prior='{prior}', which has one bound; call score_samples"):
+        estimator.bounds(grey_rows())
 
 
 def test_the_history_names_every_bound(fitted: VSC) -> None:

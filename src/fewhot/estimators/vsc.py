@@ -23,6 +23,7 @@ from fewhot.models.latent_model import LatentModel
 from fewhot.models.vsc import LONGEST_PRETRAINING
 from fewhot.objectives.pseudo_inputs import BOUNDS
 from fewhot.objectives.selection import RULES
+from fewhot.priors import JointSpikeSlabPrior
 
 PUBLISHED_RATE = 0.01
 AS_PUBLISHED: dict[str, Any] = {
@@ -252,9 +253,10 @@ class VSC(GatedEstimator):
         data = self._rows(X)
         terms = score_terms(self.module_, data, self._encoding())
         if "kl_paper" not in terms:
+            kind = "joint" if isinstance(self.module_.prior, JointSpikeSlabPrior) else "fixed"
             raise InvalidParameterError(
-                "This VSC has a fixed prior, which has one bound; call score_samples, or fit with "
-                "prior='pseudo-inputs'."
+                f"This VSC was fitted with prior={kind!r}, which has one bound; call score_samples, or fit with "
+                f"prior='pseudo-inputs'."
             )
         kl = {"mixture": sum(terms[f"kl_{part}"] for part in ("gate", "slab", "choice"))}
         kl |= {name: terms[f"kl_{name}"] for name in ("corrected", "paper")}
