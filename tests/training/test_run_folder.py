@@ -168,6 +168,36 @@ def test_another_run_in_the_same_folder_is_refused(other: str, tmp_path: Path) -
     assert outcome(fitted(tmp_path)) == outcome(first)
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"random_state": 1}, "seed"),
+        ({"validation_fraction": 0.3}, "validation_fraction"),
+        ({"n_iter_no_change": None}, "n_iter_no_change"),
+        ({"random_state": 1, "learning_rate": 2e-3}, "learning_rate, seed"),
+        ({"X": rows(seed=5)}, "data"),
+        ({"random_state": 1, "X": rows(seed=5)}, "seed, data"),
+        ({"random_state": 1, "X_val": rows(seed=6)}, "seed, data"),
+    ],
+    ids=str,
+)
+def test_only_what_was_changed_is_named(change: dict[str, Any], told: str, tmp_path: Path) -> None:
+    fitted(tmp_path, n_iter_no_change=50)
+    with pytest.raises(RunFolderError, match=rf"holds another run \(changed: {told}\); a folder holds one run"):
+        fitted(tmp_path, **({"n_iter_no_change": 50} | change))
+
+
+def test_a_run_that_does_not_tell_its_rows_goes_on(tmp_path: Path) -> None:
+    first = fitted(tmp_path, n_iter_no_change=50)
+    file = tmp_path / "checkpoints" / "run.json"
+    known = json.loads(file.read_text())
+    del known["given"]
+    file.write_text(json.dumps(known))
+    assert outcome(fitted(tmp_path, n_iter_no_change=50)) == outcome(first)
+    with pytest.raises(RunFolderError, match=r"\(changed: seed, data\)"):
+        fitted(tmp_path, n_iter_no_change=50, random_state=1)
+
+
 def test_configured_parts_are_compared_by_their_arguments(tmp_path: Path) -> None:
     fitted(tmp_path, likelihood=GaussianLikelihood(6, floor=0.1))
     fitted(tmp_path, likelihood=GaussianLikelihood(6, floor=0.1))

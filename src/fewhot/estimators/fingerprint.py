@@ -20,15 +20,19 @@ _PASSIVE = ("callbacks", "verbose", "device", "compile", "random_state")
 _SAMPLED_ROWS = 4096
 
 
-def fingerprint(
-    estimator: BaseEstimator, train: Dataset, held_out: Dataset | None, *, seed: int, start: int
-) -> dict[str, Any]:
-    """Return what a run folder compares before it resumes."""
+Rows = tuple[Dataset, Dataset | None]
+"""Rows to train on, and rows held out where there are any."""
+
+
+def fingerprint(estimator: BaseEstimator, given: Rows, split: Rows, *, seed: int, start: int) -> dict[str, Any]:
+    """Return what a run folder compares before it resumes, the rows as they were given and as they were split."""
+    data = _digests(split)
     return {
         "estimator": type(estimator).__name__,
         "parameters": _parameters(estimator),
         "seed": seed,
-        "data": [_digest(rows) for rows in (train, held_out) if rows is not None],
+        "data": data,
+        "given": data if split[0] is given[0] else _digests(given),
         "start": start,
     }
 
@@ -50,6 +54,10 @@ def _plain(value: Any) -> Any:
         return encode(value)
     except NotSavableError:
         return repr(value) if isinstance(value, nn.Module) else type(value).__qualname__
+
+
+def _digests(rows: Rows) -> list[str]:
+    return [_digest(some) for some in rows if some is not None]
 
 
 def _digest(data: Dataset) -> str:

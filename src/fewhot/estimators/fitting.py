@@ -110,7 +110,7 @@ class Fitting(Arguments):
         device = resolve_device(self.device)
         run, callbacks = self._callbacks()
         seed = self.seed_ if goes_on else self._seed_for(run)
-        train = data
+        train, given = data, (data, held_out)
         if held_out is None and not one_pass:
             train, held_out = self._split(data, seed)
         batch_size = min(self._chosen("batch_size"), train.n_rows)
@@ -144,7 +144,7 @@ class Fitting(Arguments):
             start=before,
             records=self.history_ if goes_on else (),
         )
-        print_of = None if run is None else fingerprint(self, train, held_out, seed=seed, start=before)
+        print_of = None if run is None else fingerprint(self, given, (train, held_out), seed=seed, start=before)
         self.history_ = trainer.fit(train.to(device), None if held_out is None else held_out.to(device), print_of)
         self.module_ = module
         self.seed_ = seed

@@ -29,6 +29,7 @@ KEPT = 2
 _FORMAT = 1
 _TENSORS, _META, _RUN = "state.safetensors", "state.json", "run.json"
 _OUR_OWN = {".lock", "checkpoints"}
+_GIVEN = "given"  # of a fingerprint: the rows before some are held out, which older runs do not tell
 
 CONFIG, CONFIG_FORMAT = "config.json", "fewhot-run"
 """The file that says what a finished run is, and the format it names."""
@@ -183,7 +184,7 @@ class RunFolder:
         except (OSError, ValueError) as error:
             self.close()
             raise RunFolderError(f"{root} has checkpoints without a readable {_RUN}; choose another folder.") from error
-        changed = [name for name, value in fingerprint.items() if known.get(name) != value]
+        changed = [name for name, value in fingerprint.items() if name != _GIVEN and known.get(name) != value]
         if known.get("format") != _FORMAT or changed:
             self.close()
             what = _difference(known, fingerprint, changed)
@@ -233,7 +234,10 @@ def _difference(known: dict[str, Any], now: dict[str, Any], changed: list[str]) 
         return "another version wrote it"
     before, after = known.get("parameters") or {}, now.get("parameters") or {}
     arguments = [name for name in after if before.get(name) != after[name]]
-    return f"changed: {', '.join(arguments + [name for name in changed if name != 'parameters'])}"
+    others = [name for name in changed if name != "parameters"]
+    if now.get(_GIVEN) is not None and known.get(_GIVEN) == now[_GIVEN] and len(arguments + others) > 1:
+        others = [name for name in others if name != "data"]  # the same rows, split in another way
+    return f"changed: {', '.join(arguments + others)}"
 
 
 def _step_of(folder: Path) -> int:
