@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from sklearn.base import clone
 from torch import nn
 
-from fewhot import HSVAE, MATVAE, VAE, VSC, FewhotError
+from fewhot import HSVAE, MATVAE, VAE, VSC, FewhotError, load
+from fewhot.core.errors import InvalidParameterError
 from fewhot.likelihoods import GaussianLikelihood
 from fewhot.objectives import MMD, Dial
 from fewhot.training.trainer import Trainer
@@ -170,6 +173,24 @@ def test_two_ways_to_ask_for_sparsity_are_refused(given: dict[str, float], rows:
 def test_a_published_recipe_has_no_dial(rows: np.ndarray) -> None:
     with pytest.raises(FewhotError, match="l0") as error:
         small(VSC, recipe="iclr2019", l0=2).fit(rows)
+    assert_one_sentence(error.value)
+
+
+@pytest.mark.parametrize("given", [np.array([4.0, 1.0]), np.array([4, 1]), [4, 1]], ids=repr)
+def test_the_prior_of_gates_may_be_an_array(given: Any, rows: np.ndarray, tmp_path: Path) -> None:
+    estimator = clone(HSVAE(**SMALL, gate_prior=given)).fit(rows)
+    assert type(estimator.gate_prior) is type(given)
+    assert same_weights(estimator, HSVAE(**SMALL, gate_prior=(4, 1)).fit(rows))
+    estimator.save(tmp_path / "model")
+    assert load(tmp_path / "model").gate_prior == (4, 1)
+
+
+@pytest.mark.parametrize(
+    "given", [np.array(4.0), np.array([4.0]), np.ones((1, 2)), np.ones((2, 2)), np.array([4.0, 0.0]), "ab"], ids=repr
+)
+def test_a_prior_of_gates_is_two_numbers(given: Any, rows: np.ndarray) -> None:
+    with pytest.raises(InvalidParameterError, match=r"gate_prior is .*; it must be .*numbers? above 0") as error:
+        HSVAE(**SMALL, gate_prior=given).fit(rows)
     assert_one_sentence(error.value)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 from torch import nn
 
 from fewhot.core.checks import one_of, real_number, truth
@@ -63,7 +64,7 @@ class HSVAE(GatedEstimator):
     ----------
     n_components : int, default=64
         Number of units to choose from.
-    gate_prior : tuple of two floats, default=None
+    gate_prior : tuple or array of two floats, default=None
         Fix the prior's concentrations :math:`(a, b)` of being off and on, such as ``(4, 1)`` for one unit in five.
     alpha : float, default=None
         Fix the prior's mean on-rate, with :math:`a + b = 5`.
@@ -237,7 +238,8 @@ class HSVAE(GatedEstimator):
         """Return the prior's concentrations of being off and on, where they are fixed."""
         if self.alpha is not None:
             return TOTAL_CONCENTRATION * (1 - self.alpha), TOTAL_CONCENTRATION * self.alpha
-        off, on = self._chosen("gate_prior") or PUBLISHED_PRIOR
+        given = self._chosen("gate_prior")
+        off, on = PUBLISHED_PRIOR if given is None else _plain(given)
         return off, on
 
     @property
@@ -270,7 +272,13 @@ class HSVAE(GatedEstimator):
 
 
 def _check_pair(gate_prior: Any) -> None:
-    if not isinstance(gate_prior, Sequence) or isinstance(gate_prior, str) or len(gate_prior) != 2:
+    pair = _plain(gate_prior)
+    if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
         raise InvalidParameterError(f"gate_prior is {gate_prior!r}; it must be two numbers above 0, such as (4, 1).")
-    for value in gate_prior:
+    for value in pair:
         real_number("Each number of gate_prior", value, low=0, open_low=True)
+
+
+def _plain(gate_prior: Any) -> Any:
+    """Return an array as a list, and anything else as it is."""
+    return gate_prior.tolist() if isinstance(gate_prior, np.ndarray) else gate_prior
