@@ -348,6 +348,12 @@ def test_unusable_codes_are_refused(vsc: VSC, Z: Any) -> None:
     assert_one_sentence(error.value)
 
 
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, pd.DataFrame, torch.from_numpy])
+def test_codes_of_no_rows_are_asked_for_one(vsc: VSC, container: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"^Codes of shape \(0, 6\) were given; give at least one row\.$"):
+        vsc.inverse_transform(container(np.zeros((0, 6))))
+
+
 @pytest.mark.parametrize(
     "container",
     [

@@ -108,10 +108,12 @@ def codes_of(Z: Any, n_units: int) -> Any:
         raise InvalidInputError(f"The codes are no matrix ({error}); give (n, n_components) numbers.") from error
     if Z.dtype.kind not in "fiub":
         raise InvalidTypeError(f"The codes are of type {Z.dtype}; inverse_transform takes real numbers.")
-    if Z.ndim != 2 or Z.shape[1] != n_units or not Z.shape[0]:
+    if Z.ndim != 2 or Z.shape[1] != n_units:
         raise InvalidInputError(
             f"Codes of shape {Z.shape} were given; inverse_transform takes (n, {n_units}), as transform returns."
         )
+    if not Z.shape[0]:
+        raise InvalidInputError(f"Codes of shape {Z.shape} were given; give at least one row.")
     values = Z.data if sp.issparse(Z) else Z
     if not (np.abs(values) <= np.finfo(np.float32).max).all():
         raise InvalidInputError("The codes contain NaN or infinity; inverse_transform takes finite float32 numbers.")
