@@ -10,14 +10,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fewhot import VAE, VSC, RunFolder
-from tests.estimators.cases import BOTH, count_rows, dense, grey_rows, same_weights, small
+from fewhot import NFA, VAE, VSC, RunFolder
+from fewhot.core.errors import InvalidParameterError
+from tests.estimators.cases import BOTH, SMALL, assert_one_sentence, count_rows, dense, grey_rows, same_weights, small
 
 
 @BOTH
@@ -42,6 +44,37 @@ def test_frames_come_out_with_unit_names(container: str) -> None:
     frame = estimator.fit_transform(grey_rows())
     assert type(frame).__module__.split(".")[0] == container
     assert list(frame.columns) == [f"vsc{j}" for j in range(6)]
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+@pytest.mark.parametrize("everywhere", [False, True], ids=["set-output", "set-config"])
+def test_frames_of_sparse_codes_are_refused_before_training(container: str, everywhere: bool) -> None:
+    seen: list[Any] = []
+    estimator = small(VSC, callbacks=[seen.append])
+    if not everywhere:
+        estimator.set_output(transform=container)
+    for ask in (estimator.fit_transform, make_pipeline(estimator, LogisticRegression()).fit):
+        with (
+            config_context(transform_output=container if everywhere else None),
+            pytest.raises(InvalidParameterError, match=f"return {container} frames; give sparse_output=False") as error,
+        ):
+            ask(grey_rows(), np.arange(50) % 2)
+        assert_one_sentence(error.value)
+    assert not seen
+    assert not hasattr(estimator, "module_")
+
+
+def test_frames_of_sparse_codes_are_refused_by_a_fitted_model(rows: np.ndarray) -> None:
+    estimator = small(VSC).fit(rows).set_output(transform="pandas")
+    with pytest.raises(InvalidParameterError, match="to return pandas frames; give sparse_output=False or set_output"):
+        estimator.transform(rows)
+    assert estimator.set_params(sparse_output=False).transform(rows).shape == (50, 6)
+
+
+def test_dense_codes_come_out_as_frames_though_sparse_ones_were_allowed() -> None:
+    estimator = NFA(**SMALL).set_output(transform="pandas")
+    assert isinstance(estimator.fit_transform(count_rows()), pd.DataFrame)
+    assert isinstance(estimator.transform(count_rows()), pd.DataFrame)
 
 
 def test_a_pandas_frame_keeps_its_index() -> None:

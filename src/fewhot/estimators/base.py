@@ -9,13 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from fewhot.codes import Codes, encode, encode_values, score
 from fewhot.codes.encoding import BATCH, Encoding
 from fewhot.core.checks import one_of, truth, whole_number
 from fewhot.core.devices import in_float32, matrix_precision
-from fewhot.core.errors import InvalidInputError
+from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.memory import within_memory
 from fewhot.core.registry import LIKELIHOODS
 from fewhot.core.seeding import resolve_seed, stream
@@ -36,7 +37,14 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
     @in_float32()
     def transform(self, X: Any) -> Any:
         """Return the map code of each row: deterministic, exactly zero off the active set, (n, n_components)."""
-        return self._encoded(self._rows(X))
+        data = self._rows(X)
+        self._check_container(sparse=self._sparse_output and self.module_.latent.gated)
+        return self._encoded(data)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit the model and return the map code of each row, (n, n_components); the arguments are those of `fit`."""
+        self._check_container(sparse=self._gives_sparse())
+        return super().fit_transform(X, y, **fit_params)
 
     @in_float32()
     def codes(self, X: Any) -> Codes:
@@ -127,6 +135,19 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
     @property
     def _sparse_output(self) -> bool:
         return truth("sparse_output", getattr(self, "sparse_output", False))
+
+    def _gives_sparse(self) -> bool:
+        """Say whether a fit with these arguments has sparse codes."""
+        return self._sparse_output
+
+    def _check_container(self, *, sparse: bool) -> None:
+        """Refuse sparse codes where scikit-learn is told to return frames."""
+        container = _get_output_config("transform", self)["dense"]
+        if sparse and container != "default":
+            raise InvalidParameterError(  # ends in the words that scikit-learn's checks look for
+                f"sparse_output is True and transform is set to return {container} frames; give sparse_output=False or "
+                f"set_output(transform='default'), as {container.capitalize()} output does not support sparse data."
+            )
 
     @property
     def _device(self) -> torch.device:

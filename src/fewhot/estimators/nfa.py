@@ -373,6 +373,9 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
             steps = max(1, min(steps, n_steps // 2))
         return {"kl_weight": ANNEALINGS[how](FIRST_KL_WEIGHT, 1.0, steps)}
 
+    def _gives_sparse(self) -> bool:
+        return super()._gives_sparse() and self.latent == "spike-slab"
+
     def _asked(self) -> float | None:
         return super()._asked() if self.latent == "spike-slab" else None
 
