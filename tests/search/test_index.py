@@ -9,6 +9,7 @@ import tracemalloc
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -174,7 +175,7 @@ def test_lists_longer_than_the_index_end_as_those_of_a_recommender() -> None:
 def test_what_transform_and_codes_return_is_taken() -> None:
     values = sp.csr_array(CODES.astype(np.float32))
     codes = Codes(values=values, variance=values, p_active=values, bound=np.zeros(4))
-    for rows in (values, codes, CODES, sp.csc_matrix(CODES), CODES.tolist(), np.ma.array(CODES)):
+    for rows in (values, codes, CODES, sp.csc_matrix(CODES), CODES.tolist(), np.ma.array(CODES), pd.DataFrame(CODES)):
         assert SparseIndex(rows).search(rows, n=2)[0].tolist() == [[0, 3], [1, 0], [0, 1], [0, 3]]
 
 
@@ -234,6 +235,13 @@ def test_one_row_is_explained_in_any_shape() -> None:
 )
 def test_codes_that_cannot_be_searched_are_refused(codes: Any, sentence: str) -> None:
     with pytest.raises(InvalidInputError, match=sentence):
+        SparseIndex(codes)
+
+
+def test_a_sparse_matrix_with_entries_outside_of_it_is_refused() -> None:
+    codes = sp.csr_array(CODES)
+    codes.indices = codes.indices + 1
+    with pytest.raises(InvalidInputError, match="codes has column indices from 1 to 3, and its 3 columns are numbered"):
         SparseIndex(codes)
 
 
