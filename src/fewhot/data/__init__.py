@@ -22,6 +22,7 @@ from fewhot.data.files import EXTENSIONS, read_file, read_texts, write_matrix
 from fewhot.data.files.table import Table
 from fewhot.data.images import read_idx
 from fewhot.data.labelled import LabelledDataset
+from fewhot.data.length_order import LengthOrder
 from fewhot.data.loaded import Loaded, content_digest
 from fewhot.data.movielens import read_movielens, read_pairs
 from fewhot.data.mulan import read_mulan
@@ -39,6 +40,7 @@ from fewhot.data.stored import StoredDataset, StoredRows, open_rows
 from fewhot.data.storing import write_rows
 from fewhot.data.strong_generalisation import HeldOutUsers, StrongGeneralisation, strong_generalisation
 from fewhot.data.synthetic import Planted, planted
+from fewhot.data.text import TextDataset, Vocabulary, clean, text_dataset, tokenise
 from fewhot.data.uci_har import read_uci_har
 from fewhot.data.wikipedia import read_wikipedia
 
@@ -52,6 +54,7 @@ __all__ = [
     "DenseDataset",
     "HeldOutUsers",
     "LabelledDataset",
+    "LengthOrder",
     "Loaded",
     "Order",
     "Planted",
@@ -61,9 +64,12 @@ __all__ = [
     "StoredRows",
     "StrongGeneralisation",
     "Table",
+    "TextDataset",
+    "Vocabulary",
     "as_dataset",
     "as_matrix",
     "cache_folder",
+    "clean",
     "compose",
     "content_digest",
     "count_words",
@@ -97,6 +103,8 @@ __all__ = [
     "smiley",
     "split_rows",
     "strong_generalisation",
+    "text_dataset",
+    "tokenise",
     "write_matrix",
     "write_rows",
 ]
