@@ -40,7 +40,7 @@ from fewhot.data.stored import StoredDataset, StoredRows, open_rows
 from fewhot.data.storing import write_rows
 from fewhot.data.strong_generalisation import HeldOutUsers, StrongGeneralisation, strong_generalisation
 from fewhot.data.synthetic import Planted, planted
-from fewhot.data.text import TextDataset, Vocabulary, clean, text_dataset, tokenise
+from fewhot.data.text import TextDataset, Vocabulary, clean, stream_texts, text_dataset, tokenise
 from fewhot.data.uci_har import read_uci_har
 from fewhot.data.wikipedia import read_wikipedia
 
@@ -102,6 +102,7 @@ __all__ = [
     "row_keys",
     "smiley",
     "split_rows",
+    "stream_texts",
     "strong_generalisation",
     "text_dataset",
     "tokenise",

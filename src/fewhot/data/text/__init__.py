@@ -2,6 +2,7 @@
 
 from fewhot.data.text.building import is_text, text_dataset
 from fewhot.data.text.dataset import TextDataset, text_width
+from fewhot.data.text.reading import stream_texts
 from fewhot.data.text.tokenising import TOKENISERS, clean, tokenise
 from fewhot.data.text.vocabulary import UNKNOWN, UNKNOWN_WORD, Vocabulary
 
@@ -13,6 +14,7 @@ __all__ = [
     "Vocabulary",
     "clean",
     "is_text",
+    "stream_texts",
     "text_dataset",
     "text_width",
     "tokenise",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from fewhot.core.checks import whole_number
 from fewhot.core.errors import InvalidInputError, InvalidTypeError
@@ -15,6 +17,9 @@ from fewhot.core.warning import warn_caller
 from fewhot.data.text.dataset import TextDataset
 from fewhot.data.text.tokenising import as_text, tokeniser_called
 from fewhot.data.text.vocabulary import N_WORDS, UNKNOWN, UNKNOWN_WORD, Vocabulary
+
+_LOOKED_AT = 100
+"""How many entries are looked at for a string; the others are checked when they are read."""
 
 
 def text_dataset(
@@ -63,13 +68,14 @@ def text_dataset(
 
 
 def is_text(X: Any) -> bool:
-    """Say whether X is a list, a tuple, a column of a frame or an array whose first entry is a string or bytes."""
-    if isinstance(X, list | tuple):
-        return len(X) > 0 and isinstance(X[0], str | bytes)
-    shape, dtype = getattr(X, "shape", None), getattr(X, "dtype", None)
-    if not isinstance(shape, tuple) or len(shape) != 1 or dtype is None or not shape[0]:  # pyright: ignore[reportUnknownArgumentType]
+    """Say whether X is a list, a tuple, a column of a frame or an array with a string or bytes among its first entries.
+
+    >>> is_text(["few", "hot"]), is_text(np.array([b"few"])), is_text([[1.0, 2.0]]), is_text("few")
+    (True, True, False, False)
+    """
+    if not isinstance(X, list | tuple) and (getattr(X, "ndim", len(getattr(X, "shape", ()))) != 1 or sp.issparse(X)):
         return False
-    return hasattr(X, "__iter__") and isinstance(next(iter(X)), str | bytes)
+    return any(isinstance(entry, str | bytes) for entry in islice(X, _LOOKED_AT))
 
 
 def strings_of(texts: Iterable[Any], name: str = "X") -> Iterator[str]:
