@@ -94,6 +94,12 @@ def test_the_length_of_a_text_has_its_end_and_no_padding() -> None:
     assert (x.lengths.tolist(), x.n_rows) == ([3, 1, 4], 3)
 
 
+def test_nothing_about_texts_is_read_on_the_host() -> None:
+    """Tensors without content raise when a value is asked for."""
+    x = Tokens(torch.empty(4, 9, dtype=torch.int64, device="meta"), 7)
+    assert (x.lengths.shape, x.counts().values.shape, x.dense().shape) == ((4,), (4, 9), (4, 7))
+
+
 def test_texts_become_numbers_and_numbers_stay() -> None:
     x = tokens(np.array([[3, 3, 5]]))
     assert torch.equal(as_numbers(x).dense(), x.dense())

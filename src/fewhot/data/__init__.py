@@ -15,6 +15,7 @@ from fewhot.data.catalogue import (
 )
 from fewhot.data.celeba import read_celeba
 from fewhot.data.compositions import Compositions, compose, digit_compositions
+from fewhot.data.corpora import read_corpus, read_labelled_texts, read_sampled_texts
 from fewhot.data.counting import count_words, frequent_words
 from fewhot.data.dataset import Dataset
 from fewhot.data.dense import DenseDataset
@@ -85,15 +86,18 @@ __all__ = [
     "open_rows",
     "planted",
     "read_celeba",
+    "read_corpus",
     "read_features",
     "read_file",
     "read_idx",
+    "read_labelled_texts",
     "read_movielens",
     "read_mulan",
     "read_netflix",
     "read_newsgroups",
     "read_pairs",
     "read_rcv1",
+    "read_sampled_texts",
     "read_texts",
     "read_uci_har",
     "read_vowpal_wabbit",
