@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fewhot.core.records import Batch, DataSpec, Dense, Noise, Params, Pass, Ragged, Rows
+from fewhot.core.records import Batch, DataSpec, Dense, Noise, Params, Pass, Ragged, Rows, Tokens
 from fewhot.core.registry import LIKELIHOODS
 from fewhot.core.seeding import seeded, stream
 from fewhot.features import AsIs, Identity
@@ -70,6 +70,11 @@ def ragged(x: Tensor, n_padding: int = 2) -> Ragged:
 def both_kinds(x: Tensor) -> tuple[Rows, Rows]:
     """Return the same rows dense and ragged."""
     return Dense(x), ragged(x)
+
+
+def tokens() -> Tokens:
+    """Return three texts over five ids, one of them empty."""
+    return Tokens(torch.tensor([[3, 4, 3, 1, 0, 0], [1, 0, 0, 0, 0, 0], [2, 4, 4, 4, 3, 1]]), 5)
 
 
 def batch_of(x: Tensor) -> Batch:

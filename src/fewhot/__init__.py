@@ -45,7 +45,7 @@ _HOMES = {
 }
 _SUBPACKAGES = (
     *("baselines", "bench", "codes", "data", "distributions", "estimators", "likelihoods", "metrics", "models"),
-    *("plots", "report", "reproduction", "training"),
+    *("plots", "report", "reproduction", "search", "training"),
 )
 
 __all__ = [

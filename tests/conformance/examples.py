@@ -60,6 +60,7 @@ ARGUMENTS: dict[str, Any] = {
     "value": 0.7,
     "start": 1.0,
     "end": 0.25,
+    "known": ["sun", "sea"],
     "n_steps": 40,
     "values": [3.0, 2.0, 1.0],
     "boundaries": [10, 30],

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fewhot.core.checks import one_each, one_of, real_number, truth, whole_number
-from fewhot.core.clipping import clip_keeping_gradient
+from fewhot.core.clipping import clip_below_largest, clip_keeping_gradient
 from fewhot.core.devices import matrix_precision, resolve_device, resolve_precision
 from fewhot.core.errors import InvalidParameterError
 
@@ -99,6 +99,14 @@ def test_the_clip_bounds_the_value_and_keeps_the_gradient() -> None:
     clipped.sum().backward()
     assert clipped.tolist() == [-20.0, 0.5, 10.0]
     assert x.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_logits_of_a_choice_keep_their_differences_however_large_they_are() -> None:
+    logits = torch.tensor([[160.0, 158.0, 40.0], [0.0, -1.0, 2.0]], requires_grad=True)
+    clipped = clip_below_largest(logits)
+    assert clipped.tolist() == [[0.0, -2.0, -50.0], [-2.0, -3.0, 0.0]]
+    (pushed,) = torch.autograd.grad(clipped.softmax(-1)[0, 0], logits)
+    torch.testing.assert_close(pushed[0, 0], torch.tensor(0.8808 * 0.1192), rtol=1e-3, atol=0)
 
 
 def test_devices_by_name() -> None:

@@ -75,10 +75,11 @@ def put(folder: Path, *, plain: bool = False) -> Path:
 
 def test_the_catalogue_lists_its_names() -> None:
     assert dataset_names() == [
-        *("bibtex", "birds", "cal500", "celeba32", "delicious", "digits", "emotions", "fashion_mnist", "mnist"),
+        *("bibtex", "birds", "cal500", "celeba32", "dbpedia", "delicious", "digits", "emotions", "fashion_mnist"),
+        *("hsvae_dbpedia", "hsvae_yahoo", "mnist"),
         *("movielens_100k", "movielens_1m", "movielens_1m_implicit", "movielens_20m", "netflix"),
         *("newsgroups_nvdm", "newsgroups_posts", "newsgroups_prodlda", "planted", "rcv1", "rcv1_small"),
-        *("smiley", "uci_har", "wikipedia"),
+        *("smiley", "uci_har", "wikipedia", "yahoo", "yelp"),
     ]
 
 
@@ -459,3 +460,17 @@ def test_the_cache_is_where_the_system_keeps_caches(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.platform", platform)
     assert cache_folder() == expected
+
+
+def test_texts_stay_with_their_rows_in_every_split() -> None:
+    def read(part: str, files: Mapping[str, Path]) -> Table:
+        return Table(X=np.arange(20.0)[:, None], texts=[f"text {row}" for row in range(20)])
+
+    register_dataset("some_texts", read, title="Texts", licence="none", shapes={"all": (20, 1)})
+    try:
+        for split in ("train", "validation", "fit", "test", "all"):
+            loaded = load_dataset("some_texts", split)
+            assert loaded.texts == [f"text {row:g}" for row in np.asarray(loaded.X)[:, 0]]
+    finally:
+        forget_dataset("some_texts")
+    assert load_dataset("digits", "test").texts is None

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import anndata
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 import torch
 
 from fewhot.core.errors import InvalidInputError, InvalidTypeError
-from fewhot.data import DenseDataset, RaggedDataset, as_dataset, as_matrix
+from fewhot.data import DenseDataset, RaggedDataset, TextDataset, as_dataset, as_matrix
+from fewhot.data.text import is_text
 
 X = np.array([[0.0, 1.0], [2.0, 0.0]], dtype=np.float32)
 
@@ -61,3 +65,26 @@ def test_values_whose_squares_leave_float32_are_refused_in_a_sentence(make: obje
 def test_large_values_whose_squares_add_up_are_read() -> None:
     x = as_dataset(np.full((1, 300), 1e18)).batch(torch.zeros(1, dtype=torch.int64)).x
     assert x.x.square().sum().isfinite()
+
+
+@pytest.mark.parametrize(
+    "container",
+    [list, tuple, np.array, lambda texts: np.array(texts, dtype=object), pd.Series, pl.Series],
+    ids=["list", "tuple", "array", "objects", "pandas", "polars"],
+)
+def test_strings_are_texts(container: Any) -> None:
+    data = as_dataset(container(["Few hot!", "few"]))
+    assert isinstance(data, TextDataset)
+    assert [data.words(row) for row in range(2)] == [["few", "hot", "!"], ["few"]]
+
+
+@pytest.mark.parametrize("hole", [None, float("nan"), b"few"])
+def test_a_hole_among_texts_is_named(hole: Any) -> None:
+    with pytest.raises(InvalidTypeError, match=r"^Text 0 of texts is (bytes|of type \w+); "):
+        as_dataset([hole, "few"], "texts")
+
+
+def test_a_matrix_of_strings_is_no_list_of_texts() -> None:
+    assert not is_text(np.array([["few", "hot"]]))
+    assert not is_text(sp.csr_array(np.eye(2)))
+    assert not is_text(pd.DataFrame({"text": ["few"]}))

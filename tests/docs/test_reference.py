@@ -28,7 +28,7 @@ def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
     assert "--checkpoint-seconds" in shown
 
 
-@pytest.mark.parametrize("module", ["baselines", "data", "metrics", "plots", "reproduction"])
+@pytest.mark.parametrize("module", ["baselines", "data", "metrics", "plots", "reproduction", "search"])
 def test_every_public_name_is_on_its_page(module: str) -> None:
     page = text(f"reference/{module}.md")
     names = set(importlib.import_module(f"fewhot.{module}").__all__) - {"EXTENSIONS", "SPLITS"}

@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fewhot import NFA, VAE, VSC, RunFolder
 from fewhot.core.errors import InvalidParameterError
+from fewhot.metrics import class_activation, code_matrix, summarise, traverse
 from tests.estimators.cases import BOTH, SMALL, assert_one_sentence, count_rows, dense, grey_rows, same_weights, small
 
 
@@ -69,6 +70,16 @@ def test_frames_of_sparse_codes_are_refused_by_a_fitted_model(rows: np.ndarray) 
     with pytest.raises(InvalidParameterError, match="to return pandas frames; give sparse_output=False or set_output"):
         estimator.transform(rows)
     assert estimator.set_params(sparse_output=False).transform(rows).shape == (50, 6)
+
+
+def test_metrics_of_sparse_codes_do_not_ask_for_frames(rows: np.ndarray) -> None:
+    estimator = small(VSC).fit(rows)
+    labels = np.arange(len(rows)) % 2
+    with config_context(transform_output="pandas"):
+        assert sp.issparse(code_matrix(estimator, rows))
+        assert class_activation(estimator, rows, labels).p_active.shape == (2, 6)
+        assert summarise(estimator, rows).value("active") >= 0
+        assert traverse(estimator, rows[:1], [0], values=[1.0]).decoded.shape == (1, 1, rows.shape[1])
 
 
 def test_dense_codes_come_out_as_frames_though_sparse_ones_were_allowed() -> None:

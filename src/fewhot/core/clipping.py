@@ -6,8 +6,19 @@ from torch import Tensor
 
 LOG_VARIANCE_RANGE = (-20.0, 10.0)
 LOGIT_RANGE = (-15.0, 15.0)
+LEAST_LOG_ODDS = -50.0
+"""Of a choice among many, against the likeliest."""
 
 
 def clip_keeping_gradient(x: Tensor, low: float, high: float) -> Tensor:
     """Clamp ``x`` to [low, high]; unlike `torch.clamp`, a value outside still receives its gradient."""
     return x + (x.clamp(low, high) - x).detach()
+
+
+def clip_below_largest(logits: Tensor) -> Tensor:
+    """Return the logits of a choice, (..., K), less the largest of them, and none below -50.
+
+    Clipped each by itself, two beyond the clip would be as likely as each other, however far apart; what prefers one of
+    them would push it on without end.
+    """
+    return clip_keeping_gradient(logits - logits.detach().amax(-1, keepdim=True), LEAST_LOG_ODDS, 0.0)

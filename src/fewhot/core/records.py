@@ -1,4 +1,4 @@
-"""The records that travel between parts: Batch, Draw, Pass, Terms, Knobs, DataSpec.
+"""The records that travel between parts: rows, Batch, Draw, Pass, Terms, Knobs, DataSpec.
 
 Everything a step touches is made of tensors, so the same code runs eagerly, compiled and captured as a graph.
 """
@@ -57,7 +57,51 @@ class Ragged(NamedTuple):
         return out.scatter_add(1, self.indices, self.values)
 
 
-Rows = Dense | Ragged
+PADDING, END = 0, 1
+"""The ids of padding and of the end of a text."""
+
+
+class Tokens(NamedTuple):
+    """Texts as the ids of their words, padded to a common length T: 0 is padding, and every text ends with id 1."""
+
+    ids: Tensor  # (B, T) int64
+    n_columns: int  # size of the vocabulary, padding, end and unknown words included
+
+    @property
+    def n_rows(self) -> int:
+        """How many texts."""
+        return self.ids.shape[0]
+
+    @property
+    def lengths(self) -> Tensor:
+        """How many ids each text has, its end included and padding not: (B,), on the device."""
+        return (self.ids != PADDING).sum(-1)
+
+    def counts(self) -> Ragged:
+        """Return how often each text has each of its words, every word once a row; padding and ends do not count.
+
+        >>> counts = Tokens(torch.tensor([[5, 3, 5, 1, 0]]), 6).counts()
+        >>> counts.indices.tolist(), counts.values.tolist()
+        ([[0, 1, 3, 5, 0]], [[0.0, 0.0, 1.0, 2.0, 0.0]])
+        """
+        ids = self.ids.sort(-1).values
+        is_new = torch.nn.functional.pad((ids[:, 1:] != ids[:, :-1]).long(), (1, 0))
+        place = is_new.cumsum(-1)  # equal ids stand together and share a place
+        indices = torch.zeros_like(ids).scatter(1, place, ids)
+        values = torch.zeros(ids.shape, device=ids.device).scatter_add(1, place, (ids > END).float())
+        return Ragged(indices, values, self.n_columns)
+
+    def dense(self) -> Tensor:
+        """Return the counts of words as a (B, D) matrix; padding and ends do not count."""
+        return self.counts().dense()
+
+
+Rows = Dense | Ragged | Tokens
+
+
+def as_numbers(x: Rows) -> Dense | Ragged:
+    """Return rows of numbers as they are, and texts as the counts of their words."""
+    return x.counts() if isinstance(x, Tokens) else x
 
 
 class Batch(NamedTuple):

@@ -83,6 +83,7 @@ STRUCTURES = Registry("structure")
 TERMS = Registry("objective term")
 ESTIMATORS = Registry("estimator")
 BASELINES = Registry("baseline")
+VOCABULARIES = Registry("vocabulary")
 USER_PARTS = Registry("user part")
 
 

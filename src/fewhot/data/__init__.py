@@ -15,6 +15,7 @@ from fewhot.data.catalogue import (
 )
 from fewhot.data.celeba import read_celeba
 from fewhot.data.compositions import Compositions, compose, digit_compositions
+from fewhot.data.corpora import read_corpus, read_labelled_texts, read_sampled_texts
 from fewhot.data.counting import count_words, frequent_words
 from fewhot.data.dataset import Dataset
 from fewhot.data.dense import DenseDataset
@@ -22,6 +23,7 @@ from fewhot.data.files import EXTENSIONS, read_file, read_texts, write_matrix
 from fewhot.data.files.table import Table
 from fewhot.data.images import read_idx
 from fewhot.data.labelled import LabelledDataset
+from fewhot.data.length_order import LengthOrder
 from fewhot.data.loaded import Loaded, content_digest
 from fewhot.data.movielens import read_movielens, read_pairs
 from fewhot.data.mulan import read_mulan
@@ -39,6 +41,7 @@ from fewhot.data.stored import StoredDataset, StoredRows, open_rows
 from fewhot.data.storing import write_rows
 from fewhot.data.strong_generalisation import HeldOutUsers, StrongGeneralisation, strong_generalisation
 from fewhot.data.synthetic import Planted, planted
+from fewhot.data.text import TextDataset, Vocabulary, clean, stream_texts, text_dataset, tokenise
 from fewhot.data.uci_har import read_uci_har
 from fewhot.data.wikipedia import read_wikipedia
 
@@ -52,6 +55,7 @@ __all__ = [
     "DenseDataset",
     "HeldOutUsers",
     "LabelledDataset",
+    "LengthOrder",
     "Loaded",
     "Order",
     "Planted",
@@ -61,9 +65,12 @@ __all__ = [
     "StoredRows",
     "StrongGeneralisation",
     "Table",
+    "TextDataset",
+    "Vocabulary",
     "as_dataset",
     "as_matrix",
     "cache_folder",
+    "clean",
     "compose",
     "content_digest",
     "count_words",
@@ -79,15 +86,18 @@ __all__ = [
     "open_rows",
     "planted",
     "read_celeba",
+    "read_corpus",
     "read_features",
     "read_file",
     "read_idx",
+    "read_labelled_texts",
     "read_movielens",
     "read_mulan",
     "read_netflix",
     "read_newsgroups",
     "read_pairs",
     "read_rcv1",
+    "read_sampled_texts",
     "read_texts",
     "read_uci_har",
     "read_vowpal_wabbit",
@@ -96,7 +106,10 @@ __all__ = [
     "row_keys",
     "smiley",
     "split_rows",
+    "stream_texts",
     "strong_generalisation",
+    "text_dataset",
+    "tokenise",
     "write_matrix",
     "write_rows",
 ]

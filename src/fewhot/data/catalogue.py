@@ -273,8 +273,10 @@ def load_dataset(
     labels: Any = [table.y for table in read]
     y = None if labels[0] is None else np.concatenate(labels)
     rows = entry.rows_of(split, X.shape[0])
+    texts = None if read[0].texts is None else [text for table in read for text in table.texts or ()]
     if rows is not None:
         X, y = X[rows], None if y is None else y[rows]
+        texts = None if texts is None else [texts[row] for row in rows]
     return Loaded(
         X=X,
         y=y,
@@ -283,8 +285,9 @@ def load_dataset(
         image_shape=entry.image_shape,
         feature_names=read[0].feature_names,
         licence=entry.licence,
-        digest=content_digest(X, y),
+        digest=content_digest(X, y, texts),
         label_names=read[0].label_names,
+        texts=texts,
     )
 
 
@@ -343,12 +346,12 @@ def _read(name: str, entry: Entry, part: str, files: Mapping[str, Path]) -> Tabl
             f"the shapes it was registered with, or its reader."
         )
     if table.y is None:
-        return Table(X=X, feature_names=feature_names)
+        return Table(X=X, feature_names=feature_names, texts=table.texts)
     y, words = encode_labels(table.y, f"The part {part!r} of {name}", X.shape[0])
     if words is not None and (entry.label_names is not None or len(entry.shapes) > 1):
         y = _places(words, entry.label_names or (), name)[y]
     label_names = (words or table.label_names) if entry.label_names is None else list(entry.label_names)
-    return Table(X=X, y=y, feature_names=feature_names, label_names=label_names)
+    return Table(X=X, y=y, feature_names=feature_names, label_names=label_names, texts=table.texts)
 
 
 def _places(words: Sequence[str], label_names: Sequence[str], name: str) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,6 +38,11 @@ def frequent_words(documents: Iterable[Sequence[str]], n_words: int, *, least_co
     counts: Counter[str] = Counter()
     for words in documents:
         counts.update(words)
+    return most_frequent(counts, n_words, least_count=least_count)
+
+
+def most_frequent(counts: Mapping[str, int], n_words: int, *, least_count: int = 1) -> list[str]:
+    """Return the most frequent words by how often each occurs; see `frequent_words`."""
     kept = [word for word, count in counts.items() if count >= least_count]
     return sorted(kept, key=lambda word: (-counts[word], word))[:n_words]
 

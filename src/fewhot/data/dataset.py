@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fewhot.core.records import Batch, ColumnMoments, DataSpec, Ragged, Rows
+from fewhot.core.records import Batch, ColumnMoments, DataSpec, Ragged, Rows, as_numbers
 
 CHUNK_ELEMENTS = 1 << 22
 """How many elements are looked at together when a pass over the data needs no more."""
@@ -50,7 +50,7 @@ class Dataset(ABC):
         total = torch.zeros(self.spec.n_columns, dtype=torch.float64, device=self.device)
         square, present = torch.zeros_like(total), torch.zeros_like(total)
         for batch in self.batches(self._chunk):
-            x = observe(batch.x)
+            x = as_numbers(observe(batch.x))
             if isinstance(x, Ragged):
                 columns, values = x.indices.flatten(), x.values.flatten().double()
                 total.index_add_(0, columns, values)
@@ -64,7 +64,8 @@ class Dataset(ABC):
 
     def totals(self) -> np.ndarray:
         """Return the sum of each row, (n,), float64."""
-        sums = (b.x.values if isinstance(b.x, Ragged) else b.x.x for b in self.batches(self._chunk))
+        rows = (as_numbers(batch.x) for batch in self.batches(self._chunk))
+        sums = (x.values if isinstance(x, Ragged) else x.x for x in rows)
         return np.concatenate([values.double().sum(-1).cpu().numpy() for values in sums])
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,6 +38,8 @@ class Loaded:
         SHA-256 of the rows and labels, as `content_digest` computes it.
     label_names
         What label 0, 1, ... was called, where labels were words or other numbers.
+    texts
+        The texts that ``X`` counts the words of, with spaces between words; None for rows that are no texts.
     """
 
     X: np.ndarray | sp.csr_array
@@ -49,6 +51,7 @@ class Loaded:
     licence: str
     digest: str
     label_names: list[str] | None = None
+    texts: list[str] | None = None
 
     def __len__(self) -> int:
         X: Any = self.X  # scipy does not say that a CSR array has a shape
@@ -58,14 +61,15 @@ class Loaded:
         """Return some of the rows, with a digest of their own."""
         X: Any = self.X[rows]
         y = None if self.y is None else self.y[rows]
-        return replace(self, X=X, y=y, split=split, digest=content_digest(X, y))
+        texts = None if self.texts is None else [self.texts[row] for row in np.arange(len(self))[rows]]
+        return replace(self, X=X, y=y, texts=texts, split=split, digest=content_digest(X, y, texts))
 
 
-def content_digest(X: Any, y: np.ndarray | None = None) -> str:
-    """Return the SHA-256 of rows and labels: the same numbers give the same digest, whatever file they came from.
+def content_digest(X: Any, y: np.ndarray | None = None, texts: Sequence[str] | None = None) -> str:
+    """Return the SHA-256 of rows, labels and texts: the same ones give the same digest, whatever file they came from.
 
-    Hashed are the shape, the values as little-endian float32 (for CSR rows: row starts and columns as int64 first) and
-    the labels as int64. A dense matrix and a sparse one with the same numbers differ.
+    Hashed are the shape, the values as little-endian float32 (for CSR rows: row starts and columns as int64 first), the
+    labels as int64 and the texts in UTF-8. A dense matrix and a sparse one with the same numbers differ.
 
     Examples
     --------
@@ -83,6 +87,9 @@ def content_digest(X: Any, y: np.ndarray | None = None) -> str:
     if y is not None:
         hashed.update(f"labels {tuple(y.shape)}".encode())
         _feed(hashed, y, "<i8")
+    if texts is not None:
+        hashed.update(f"texts {len(texts)}".encode())
+        hashed.update("\n".join(texts).encode())
     return hashed.hexdigest()
 
 

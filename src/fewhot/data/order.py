@@ -47,4 +47,9 @@ class Order:
 
     def _permutation(self, epoch: int) -> np.ndarray:
         rng = np.random.Generator(np.random.PCG64(derive_seed(self._seed, "order", epoch)))
-        return rng.permutation(self._total)[self.rank :: self.world][: self.n_rows]
+        rows = rng.permutation(self._total)[: self.n_rows * self.world]
+        return self._arranged(rows, epoch, rng)[self.rank :: self.world]
+
+    def _arranged(self, rows: np.ndarray, epoch: int, rng: np.random.Generator) -> np.ndarray:
+        """Return the shuffled rows of an epoch, of all processes, in the order of their visits."""
+        return rows

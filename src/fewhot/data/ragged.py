@@ -45,10 +45,8 @@ class RaggedDataset(Dataset):
 
     def subset(self, rows: np.ndarray) -> RaggedDataset:
         """Return the data set of some of the rows."""
-        starts, lengths = self.offsets.cpu().numpy()[rows], self.lengths[rows]
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
-        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-        take = torch.from_numpy(np.repeat(starts, lengths) + within).to(self.device)
+        places, offsets = entries_of(self.offsets.cpu().numpy(), rows)
+        take = torch.from_numpy(places).to(self.device)
         return RaggedDataset(
             self.values[take],
             self.columns[take],
@@ -95,6 +93,19 @@ def canonical(matrix: Any, name: str = "X") -> Any:
         csr = csr.copy()
         csr.sum_duplicates()
     return csr
+
+
+def entries_of(offsets: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the entries of some rows are, row by row, and the offsets they have among themselves.
+
+    >>> places, offsets = entries_of(np.array([0, 2, 2, 5]), np.array([2, 0]))
+    >>> places.tolist(), offsets.tolist()
+    ([2, 3, 4, 0, 1], [0, 3, 5])
+    """
+    starts, lengths = offsets[rows], np.diff(offsets)[rows]
+    moved = np.concatenate([[0], np.cumsum(lengths)])
+    within = np.arange(moved[-1]) - np.repeat(moved[:-1], lengths)
+    return np.repeat(starts, lengths) + within, moved
 
 
 def padded_width(lengths: np.ndarray) -> int:

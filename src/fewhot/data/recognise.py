@@ -16,6 +16,7 @@ from fewhot.data.dataset import Dataset
 from fewhot.data.dense import DenseDataset
 from fewhot.data.ragged import RaggedDataset, canonical
 from fewhot.data.stored import BackedRows, StoredDataset, StoredRows
+from fewhot.data.text import is_text, text_dataset
 
 ACCEPTED = (
     "numpy arrays, scipy sparse matrices, pandas or polars frames, torch tensors, AnnData and memory-mapped arrays"
@@ -86,7 +87,13 @@ def named_columns(X: Any) -> Any:
 
 
 def as_dataset(X: Any, name: str = "X") -> Dataset:
-    """Return the data set of a validated array or sparse matrix."""
+    """Return the data set of a validated array or sparse matrix, or of strings, which are texts.
+
+    >>> as_dataset(["few hot", "few"]).spec.kind
+    'text'
+    """
+    if is_text(X):
+        return text_dataset(X, name=name)
     if isinstance(X, StoredRows):
         dataset: Dataset = StoredDataset.of(X, name)
     else:

@@ -19,8 +19,6 @@ from fewhot.distributions.gates import bernoulli_kl
 from fewhot.distributions.noise import ONE_DRAW, Shape, float32_or_wider
 from fewhot.distributions.one_hot import Choice, categorical_kl, chosen
 
-FEATURE_RANGE = (-50.0, 50.0)
-"""Of the logits of units, in posteriors and priors."""
 _SUREST = 1 - torch.finfo(torch.float32).eps
 _HALVINGS = 40
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fewhot.core.records import Dense, Ragged, Rows
+from fewhot.core.records import Dense, Ragged, Rows, as_numbers
 
 _ODD = (0x9E3779B97F4A7C15 - 2**64, 0xBF58476D1CE4E5B9 - 2**64, 0x94D049BB133111EB - 2**64)
 _BITS = 24
@@ -18,6 +18,7 @@ def thinned(x: Rows, keys: Tensor, share: float) -> Rows:
     >>> thinned(rows, keys, 0.5).x.mean().round(decimals=1).item()
     1.0
     """
+    x = as_numbers(x)
     columns = x.indices if isinstance(x, Ragged) else torch.arange(x.n_columns, device=keys.device)
     kept = uniforms(keys, columns) >= share  # (B, M) or (B, D)
     values = x.values if isinstance(x, Ragged) else x.x

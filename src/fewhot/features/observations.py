@@ -9,7 +9,7 @@ from torch import Tensor
 
 from fewhot.core.errors import InvalidInputError
 from fewhot.core.parts import Part
-from fewhot.core.records import DataSpec, Dense, Ragged, Rows
+from fewhot.core.records import DataSpec, Dense, Ragged, Rows, as_numbers
 from fewhot.core.registry import OBSERVATIONS
 
 
@@ -41,6 +41,10 @@ class AsIs(Observation):
 class UnitNorm(Observation):
     """Every row divided by its Euclidean norm; a row of zeros stays as it is."""
 
+    def check(self, spec: DataSpec) -> None:
+        """Refuse texts."""
+        _refuse_text(spec, "division by the norm")
+
     def spec(self, spec: DataSpec) -> DataSpec:
         """Describe unit-norm rows: within [-1, 1], no longer whole numbers."""
         low, high = -1.0 if spec.minimum < 0 else 0.0, 1.0 if spec.maximum > 0 else 0.0
@@ -48,6 +52,7 @@ class UnitNorm(Observation):
 
     def forward(self, x: Rows, noise: Tensor | None = None) -> Rows:
         """Return the scaled rows."""
+        x = as_numbers(x)
         values = x.values if isinstance(x, Ragged) else x.x
         norm = values.square().sum(-1, keepdim=True).sqrt()
         scaled = values / torch.where(norm > 0, norm, 1.0)
@@ -64,6 +69,7 @@ class StochasticBinarise(Observation):
 
     def check(self, spec: DataSpec) -> None:
         """Refuse anything but grey levels."""
+        _refuse_text(spec, "stochastic binarisation")
         if not spec.unit_interval:
             raise InvalidInputError(
                 f"The data range from {spec.minimum:g} to {spec.maximum:g} but stochastic binarisation needs values in "
@@ -78,7 +84,13 @@ class StochasticBinarise(Observation):
         """Return 1 where the threshold lies below the grey level."""
         if noise is None:
             return x
+        x = as_numbers(x)
         if isinstance(x, Ragged):
             thresholds = noise.expand(x.n_rows, -1).gather(1, x.indices)
             return x._replace(values=(thresholds < x.values).to(x.values.dtype))
         return Dense((noise < x.x).to(x.x.dtype))
+
+
+def _refuse_text(spec: DataSpec, transform: str) -> None:
+    if spec.kind == "text":
+        raise InvalidInputError(f"The data are texts, and {transform} is for rows of numbers; leave it out.")

@@ -8,7 +8,7 @@ from torch import Tensor
 from fewhot.core.checks import one_of, truth
 from fewhot.core.errors import InvalidInputError
 from fewhot.core.parts import Part
-from fewhot.core.records import ColumnMoments, DataSpec, Dense, Ragged, Rows
+from fewhot.core.records import ColumnMoments, DataSpec, Dense, Ragged, Rows, as_numbers
 from fewhot.core.registry import FEATURES
 
 
@@ -41,6 +41,7 @@ class Log1p(Features):
 
     def forward(self, x: Rows) -> Rows:
         """Return the compressed counts."""
+        x = as_numbers(x)
         return x._replace(values=x.values.log1p()) if isinstance(x, Ragged) else Dense(x.x.log1p())
 
 
@@ -68,6 +69,7 @@ class Standardise(Features):
 
     def forward(self, x: Rows) -> Rows:
         """Return the scaled rows."""
+        x = as_numbers(x)
         if isinstance(x, Ragged) and not self.centre:
             return x._replace(values=x.values / self.scale[x.indices])
         rows = x.dense() - self.loc if self.centre else x.dense()
@@ -84,6 +86,7 @@ class Proportions(Features):
 
     def forward(self, x: Rows) -> Rows:
         """Return the shares."""
+        x = as_numbers(x)
         return _divided(x, _values(x).sum(-1, keepdim=True))
 
 
@@ -93,6 +96,7 @@ class UnitLength(Features):
 
     def forward(self, x: Rows) -> Rows:
         """Return rows of length 1."""
+        x = as_numbers(x)
         return _divided(x, torch.linalg.vector_norm(_values(x), dim=-1, keepdim=True))
 
 
@@ -133,6 +137,7 @@ class TfIdf(UnitLength):
 
     def forward(self, x: Rows) -> Rows:
         """Return weighted rows of length 1."""
+        x = as_numbers(x)
         if isinstance(x, Ragged):
             return super().forward(x._replace(values=x.values * self.idf[x.indices]))
         return super().forward(Dense(x.x * self.idf))
@@ -146,10 +151,10 @@ def _require_counts(spec: DataSpec, read: str) -> None:
         )
 
 
-def _values(x: Rows) -> Tensor:
+def _values(x: Dense | Ragged) -> Tensor:
     return x.values if isinstance(x, Ragged) else x.x
 
 
-def _divided(x: Rows, by: Tensor) -> Rows:
+def _divided(x: Dense | Ragged, by: Tensor) -> Rows:
     values = _values(x) / torch.where(by == 0, 1.0, by)
     return x._replace(values=values) if isinstance(x, Ragged) else Dense(values)

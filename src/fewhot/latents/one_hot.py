@@ -7,13 +7,12 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from fewhot.core.checks import whole_number
-from fewhot.core.clipping import clip_keeping_gradient
+from fewhot.core.clipping import clip_below_largest
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import Draw, Knobs, Noise, Params
 from fewhot.core.registry import LATENTS
 from fewhot.distributions import OneHotGroups, categorical_kl
 from fewhot.distributions.noise import latin_uniforms
-from fewhot.distributions.slot_counts import FEATURE_RANGE
 from fewhot.latents.base import CodeSummary, Latent
 from fewhot.latents.choices import ChoiceEstimator, Concrete
 
@@ -55,8 +54,8 @@ class OneHotLatent(Latent):
 
     def posterior(self, psi: Params, knobs: Knobs) -> OneHotGroups:
         """Return the choices, whose draws are those that ``knobs`` ask for."""
-        logits = clip_keeping_gradient(psi["logits"], *FEATURE_RANGE)
-        return OneHotGroups(logits, self.n_classes, self.estimator(knobs), validate_args=False)
+        logits = clip_below_largest(psi["logits"].unflatten(-1, (-1, self.n_classes)))
+        return OneHotGroups(logits.flatten(-2), self.n_classes, self.estimator(knobs), validate_args=False)
 
     def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         """Return the uniform numbers by which choices are made, (n, N W)."""

@@ -10,13 +10,13 @@ from torch.distributions import Distribution
 from torch.nn import functional as F
 
 from fewhot.core.checks import real_number, truth, whole_number
-from fewhot.core.clipping import LOGIT_RANGE, clip_keeping_gradient
+from fewhot.core.clipping import LOGIT_RANGE, clip_below_largest, clip_keeping_gradient
 from fewhot.core.records import Draw, Knobs, Noise, Params
 from fewhot.core.registry import LATENTS
 from fewhot.distributions import JointSlotCounts, SlotCounts, categorical_kl, slot_kl
 from fewhot.distributions.noise import latin_uniforms
 from fewhot.distributions.one_hot import one_hot
-from fewhot.distributions.slot_counts import FEATURE_RANGE, preferences
+from fewhot.distributions.slot_counts import preferences
 from fewhot.latents.base import CodeSummary, Latent
 from fewhot.latents.choices import ChoiceEstimator, SecondOrder, Temperatures
 
@@ -101,7 +101,7 @@ class SlotCountsLatent(Latent):
     def posterior(self, psi: Params, knobs: Knobs) -> SlotCounts:
         """Return the law of the counts, whose draws are those that ``knobs`` ask for."""
         gates = clip_keeping_gradient(psi["gates"], *LOGIT_RANGE)
-        features = clip_keeping_gradient(psi["features"], *FEATURE_RANGE).unflatten(-1, (-1, self.n_latent))
+        features = clip_below_largest(psi["features"].unflatten(-1, (-1, self.n_latent)))
         choice = self.estimator(knobs, self._temperatures())
         return SlotCounts(gates, features, self.n_slots, choice, validate_args=False)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fewhot.core.records import ColumnMoments, DataSpec, Ragged, Rows
+from fewhot.core.records import ColumnMoments, DataSpec, Ragged, Rows, as_numbers
 from fewhot.core.registry import LIKELIHOODS
 from fewhot.likelihoods.counts import CountLikelihood
 from fewhot.likelihoods.rows import columns_at
@@ -69,6 +69,7 @@ class MultinomialRows:
 
     def log_prob(self, x: Rows) -> Tensor:
         """Return the log probability of each row without its base measure, (..., B); empty rows give 0."""
+        x = as_numbers(x)
         if isinstance(x, Ragged):
             return (x.values.float() * columns_at(self.log_probs, x.indices)).sum(-1)
         return (x.x.float() * self.log_probs).sum(-1)

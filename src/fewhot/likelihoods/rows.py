@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Distribution
 
-from fewhot.core.records import Params, Ragged, Rows
+from fewhot.core.records import Params, Ragged, Rows, as_numbers
 
 Build = Callable[[Params], Distribution]
 Draw = Callable[[Params, torch.Generator | None], Tensor]
@@ -40,6 +40,7 @@ class ElementwiseRows:
 
     def log_prob(self, x: Rows) -> Tensor:
         """Return the log density of each row, (..., B)."""
+        x = as_numbers(x)
         if isinstance(x, Ragged):
             return self._log_prob_ragged(x)
         return self.build(self.params).log_prob(x.x.float()).sum(-1)

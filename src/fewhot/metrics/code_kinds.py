@@ -13,6 +13,7 @@ from fewhot.core.devices import in_float32, matrix_precision
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import Batch, Knobs
 from fewhot.core.seeding import resolve_seed, stream
+from fewhot.metrics.examples import transformed
 from fewhot.metrics.libraries import library
 
 Kind = Literal["map", "mean", "sample", "slab_mean"]
@@ -62,7 +63,7 @@ def code_matrix(estimator: Any, X: Any, kind: Kind = "map", random_state: Any = 
     """
     one_of("kind", kind, KINDS)
     if kind == "map":
-        return estimator.transform(X)
+        return transformed(estimator, X)
     if estimator.refine_steps_:
         raise InvalidParameterError(
             f"kind is {kind!r} and the estimator refines its codes, of which only 'map' is known; "

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fewhot.core.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
+from fewhot.metrics.libraries import library
 from fewhot.metrics.matrices import as_numbers, dense
 
 
@@ -58,6 +59,12 @@ def check_columns(estimator: Any, X: Any) -> None:
         )
 
 
+def transformed(estimator: Any, X: Any) -> Any:
+    """Return what ``transform`` does where scikit-learn is told nothing about its output."""
+    with library("sklearn").config_context(transform_output="default"):
+        return estimator.transform(X)
+
+
 @contextmanager
 def without_names() -> Generator[None, None, None]:
     """Let rows be encoded that have lost the column names the model was fitted with."""
@@ -69,7 +76,7 @@ def without_names() -> Generator[None, None, None]:
 def map_codes(estimator: Any, X: Any) -> Any:
     """Return the map codes of rows, with or without their column names."""
     with without_names():
-        return estimator.transform(X)
+        return transformed(estimator, X)
 
 
 def map_code(estimator: Any, x: Any, name: str) -> np.ndarray:

@@ -14,6 +14,7 @@ from fewhot.metrics.activity import ALWAYS_ON_SHARE, activity
 from fewhot.metrics.calibration import self_calibration
 from fewhot.metrics.code_kinds import Kind, activity_probabilities, code_matrix
 from fewhot.metrics.estimates import Estimate, estimate
+from fewhot.metrics.examples import transformed
 from fewhot.metrics.likelihood import exact_bound, information, iwae, perplexity, relaxation_gap
 from fewhot.metrics.matrices import has_rows, row_sums
 from fewhot.metrics.probing import ProbeResult, linear_probe, probe_codes, stratified_rows
@@ -58,7 +59,7 @@ def summarise(estimator: Any, X: Any, y: Any = None, X_train: Any = None, y_trai
     if y_train is not None and y is None:
         raise InvalidInputError("y_train was given without y; give the labels of X too.")
     gated = bool(estimator.module_.latent.gated)
-    codes = estimator.transform(X)
+    codes = transformed(estimator, X)
     varying = None if gated else active_units(codes).by_mean
     numbers = _bounds(estimator, X, mute=varying == 0)
     if varying is None:

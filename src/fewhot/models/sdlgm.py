@@ -23,6 +23,10 @@ OWN_UNITS = 6.0
 """By how many nats a slot of its own law prefers units of its own to begin with."""
 
 
+LEAST_RATE = 0.05
+"""A slot of a fresh network that a dial watches is on at least so often, and off at least so often."""
+
+
 @MODELS.register("sdlgm")
 def sdlgm(
     spec: DataSpec,
@@ -67,7 +71,7 @@ def sdlgm(
     if gate_layer_sizes is not None:
         body = Encoder(body.features, Twin(body.body, RowsMLP(seen.n_columns, gate_layer_sizes)))
     training = discrete_training(seen, estimator, temperature, temperature_decay, least_temperature, n_draws)
-    rate = alpha if alpha is not None else 0.5
+    rate = _first_rate(alpha, l0, n_slots)
     preference = 0.0 if shared or alpha is not None else OWN_UNITS
     return LatentModel(
         observation=observed,
@@ -96,3 +100,10 @@ def sdlgm(
         inference=training.inference,
         schedules={**({} if faithful else schedules_for(n_steps, warm_up)), **training.schedules},
     )
+
+
+def _first_rate(alpha: float | None, l0: float | None, n_slots: int) -> float:
+    """Return how likely a slot is on to begin with: the prior's rate, or what the dial asks for, or a half."""
+    if alpha is not None:
+        return alpha
+    return 0.5 if l0 is None else min(max(l0 / n_slots, LEAST_RATE), 1 - LEAST_RATE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from fewhot.core.parts import Part
-from fewhot.core.records import Ragged, Rows
+from fewhot.core.records import Ragged, Rows, as_numbers
 from fewhot.core.registry import BODIES
 
 
@@ -19,5 +19,6 @@ class Blank(Part):
 
     def forward(self, x: Rows) -> Tensor:
         """Return zeros."""
+        x = as_numbers(x)
         values = x.values if isinstance(x, Ragged) else x.x
         return values.new_zeros(x.n_rows, self.n_out)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from fewhot.core.parts import Part
-from fewhot.core.records import Ragged, Rows
+from fewhot.core.records import Ragged, Rows, as_numbers
 from fewhot.core.registry import BODIES
 
 LARGEST_DENSE = 2**27
@@ -32,6 +32,7 @@ class RowsLinear(Part):
 
     def forward(self, x: Rows) -> Tensor:
         """Return (B, n_out)."""
+        x = as_numbers(x)
         if isinstance(x, Ragged):
             return self.bias + _of_entries(x, self.weight)
         return torch.addmm(self.bias, x.x, self.weight)

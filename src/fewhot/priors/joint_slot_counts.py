@@ -7,10 +7,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from fewhot.core.checks import whole_number
-from fewhot.core.clipping import LOGIT_RANGE, clip_keeping_gradient
+from fewhot.core.clipping import LOGIT_RANGE, clip_below_largest, clip_keeping_gradient
 from fewhot.core.registry import PRIORS
 from fewhot.distributions import JointSlotCounts, SlotCounts
-from fewhot.distributions.slot_counts import FEATURE_RANGE
 from fewhot.priors.base import PosteriorOf, Prior
 from fewhot.priors.slot_counts import SlotCountsPrior
 
@@ -74,7 +73,7 @@ class JointSlotCountsPrior(Prior):
         gates = self.alone.gates + (hidden * self.next_gate).sum(-1)
         features = self.alone.features + self.next_unit(hidden)
         gates = clip_keeping_gradient(gates.float(), *LOGIT_RANGE)
-        features = clip_keeping_gradient(features.float(), *FEATURE_RANGE)
+        features = clip_below_largest(features.float())
         return SlotCounts(gates, features, self.n_slots, validate_args=False)
 
     def sample(self, n: int, posterior_of: PosteriorOf, generator: torch.Generator) -> Tensor:

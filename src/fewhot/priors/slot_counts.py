@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from fewhot.core.checks import real_number, truth, whole_number
-from fewhot.core.clipping import LOGIT_RANGE, clip_keeping_gradient
+from fewhot.core.clipping import LOGIT_RANGE, clip_below_largest, clip_keeping_gradient
 from fewhot.core.registry import PRIORS
 from fewhot.distributions import SlotCounts
 from fewhot.distributions.one_hot import chosen
-from fewhot.distributions.slot_counts import FEATURE_RANGE, preferences
+from fewhot.distributions.slot_counts import preferences
 from fewhot.priors.base import PosteriorOf, Prior
 
 
@@ -65,7 +65,7 @@ class SlotCountsPrior(Prior):
     def forward(self, posterior_of: PosteriorOf) -> SlotCounts:
         """Return the prior, over codes (K,)."""
         gates = clip_keeping_gradient(self.gates, *LOGIT_RANGE)
-        features = clip_keeping_gradient(self.features, *FEATURE_RANGE)
+        features = clip_below_largest(self.features)
         return SlotCounts(gates, features, self.n_slots, validate_args=False)
 
     def sample(self, n: int, posterior_of: PosteriorOf, generator: torch.Generator) -> Tensor:

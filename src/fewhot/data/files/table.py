@@ -33,12 +33,15 @@ class Table:
         The columns' names; None where the source has none.
     label_names
         What label 0, 1, ... was called, where labels were words.
+    texts
+        The texts that ``X`` counts the words of, with spaces between words; None for rows that are no texts.
     """
 
     X: np.ndarray | sp.csr_array
     y: np.ndarray | None = None
     feature_names: list[str] | None = None
     label_names: list[str] | None = None
+    texts: list[str] | None = None
 
 
 def as_float32(matrix: Any, path: str | Path, names: Sequence[str] | None = None) -> np.ndarray | sp.csr_array:
