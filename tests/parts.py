@@ -10,7 +10,7 @@ from fewhot.core.records import Batch, DataSpec, Dense, Noise, Params, Pass, Rag
 from fewhot.core.registry import LIKELIHOODS
 from fewhot.core.seeding import seeded, stream
 from fewhot.features import AsIs, Identity
-from fewhot.inference import Amortised
+from fewhot.inference import Amortised, RefinementNoise
 from fewhot.inference.evaluation import EXACT
 from fewhot.latents import GaussianLatent, Latent, SlotCountsLatent, SpikeSlabLatent
 from fewhot.likelihoods import GaussianLikelihood, Likelihood
@@ -88,6 +88,12 @@ def bank_of(model: LatentModel, n_draws: int, seed: int = 0, n_rows: int = 1) ->
     return [model.noise(n_rows, generator) for _ in range(n_draws)]
 
 
+def refinement_noise_of(model: LatentModel, n_judges: int, seed: int = 0) -> RefinementNoise:
+    """Return noise to refine by: draws to climb on and so many others to judge by."""
+    everything = bank_of(model, 64 + n_judges, seed)
+    return RefinementNoise(ascent=everything[n_judges:], judges=everything[:n_judges])
+
+
 def shake(module: torch.nn.Module, seed: int = 0, size: float = 0.5) -> None:
     """Move every parameter at random, so that nothing is at a symmetric start."""
     generator = torch.Generator().manual_seed(seed)
@@ -136,13 +142,13 @@ def exact_pass(model: LatentModel, x: Tensor, noise: Noise, psi: Params | None =
 class LinearGaussian:
     """x = Wz + b + noise with orthogonal columns of W: the posterior is diagonal and log p(x) is known."""
 
-    def __init__(self, n_columns: int = 5, n_latent: int = 2, variance: float = 0.3) -> None:
+    def __init__(self, n_columns: int = 5, n_latent: int = 2, variance: float = 0.3, n_rows: int = 7) -> None:
         rng = np.random.default_rng(0)
         basis, _ = np.linalg.qr(rng.normal(size=(n_columns, n_latent)))
         self.W = basis * np.linspace(0.7, 1.6, n_latent)  # (D, K)
         self.b = rng.normal(size=n_columns)
         self.variance = variance
-        self.x = rng.normal(size=(7, n_columns)) * 1.3
+        self.x = rng.normal(size=(n_rows, n_columns)) * 1.3
 
     def model(self, latent: Latent, prior: Prior) -> LatentModel:
         """Return the model whose decoder is this one."""

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import torch
 
 from fewhot.codes import encode, encode_values, score
-from fewhot.codes.encoding import REFINE_DRAWS, SCORE_DRAWS, Encoding
+from fewhot.codes.encoding import JUDGES, SCORE_DRAWS, Encoding
 from fewhot.data import as_dataset
 from fewhot.inference import exact_bound, importance_bound
 from fewhot.models import LatentModel, vae, vsc
@@ -126,7 +126,7 @@ def test_refined_bounds_are_about_the_rows_that_were_refined() -> None:
     x = rows("grey", n_rows=20)
     model = vae(spec_of(x), n_latent=4, hidden_layer_sizes=(7,), observation="stochastic-binarise")
     codes = encode(model, as_dataset(x.numpy()), Encoding(refine_steps=30), sparse=True)
-    seen = model.observe(batch_of(x), model.bank(REFINE_DRAWS, 0, "refinement", torch.device("cpu"))[0])
+    seen = model.observe(batch_of(x), model.bank(JUDGES, 0, "refinement", torch.device("cpu"))[0])
     before = exact_bound(model, seen, score_bank(model)).numpy()
     np.testing.assert_allclose(codes.bound - codes.gap, before, rtol=1e-5)
     assert codes.gap.mean() > 0

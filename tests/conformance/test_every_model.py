@@ -14,7 +14,7 @@ from fewhot.core.seeding import stream
 from fewhot.data import as_dataset
 from fewhot.inference import exact_bound, importance_bound, refine
 from fewhot.models import LatentModel
-from tests.parts import KINDS_OF_DATA, N_LATENT, N_ROWS, bank_of, batch_of, both_kinds, spec_of
+from tests.parts import KINDS_OF_DATA, N_LATENT, N_ROWS, bank_of, batch_of, both_kinds, refinement_noise_of, spec_of
 
 from .examples import EVERY_LIKELIHOOD_WITH_DATA, build, build_model, every, identify, rows_for
 
@@ -123,11 +123,11 @@ def test_the_training_loss_is_one_compiled_graph(name: str, options: dict, ragge
 @every_model
 def test_refinement_never_makes_a_row_worse(name: str, options: dict) -> None:
     model, x = fitted(name, options, "binary"), rows_for(options)
-    bank = bank_of(model, 2)
+    noise = refinement_noise_of(model, 2)
     with torch.no_grad():
         psi = model.psi(batch_of(x))
-    better = refine(model, batch_of(x), psi, bank, 5, learning_rate=0.5)
-    before, after = (exact_bound(model, batch_of(x), bank, p) for p in (psi, better))
+    better = refine(model, batch_of(x), psi, noise, 5, learning_rate=0.5)
+    before, after = (exact_bound(model, batch_of(x), noise.judges, p) for p in (psi, better))
     assert (after >= before - 1e-5 * before.abs()).all()
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from fewhot import HSVAE, MATVAE, VAE, VSC, BetaTCVAE
-from fewhot.codes.encoding import REFINE_DRAWS
+from fewhot.codes.encoding import JUDGES, Encoding, refinement_noise
 from fewhot.core.records import Batch, Noise, Params
 from fewhot.inference import exact_bound, refine
 from tests.estimators.cases import SMALL, dense, grey_rows
@@ -46,17 +46,17 @@ def refined() -> dict[type, Refined]:
         estimator = cls(**SMALL).fit(ROWS)
         module = estimator.module_
         (batch,) = estimator._rows(ROWS).batches(len(ROWS))
-        bank = module.bank(REFINE_DRAWS, estimator.seed_, "refinement", torch.device("cpu"))
+        noise = refinement_noise(module, Encoding(refine_steps=STEPS, seed=estimator.seed_), torch.device("cpu"))
         with torch.no_grad():
             before = module.psi(batch)
-        after = refine(module, batch, before, bank, STEPS)
+        after = refine(module, batch, before, noise, STEPS)
         found[cls] = Refined(estimator.set_params(refine_steps=STEPS), batch, before, after)
     return found
 
 
 @pytest.mark.parametrize("cls", EVERY)
 def test_no_row_is_below_the_encoders_bound_on_the_noise_of_refinement(refined: dict[type, Refined], cls: type) -> None:
-    gain = refined[cls].gains(refined[cls].bank(REFINE_DRAWS, "refinement")).mean(axis=0)
+    gain = refined[cls].gains(refined[cls].bank(JUDGES, "refinement")).mean(axis=0)
     assert (gain >= -1e-4).all()  # float32 sums over draws
 
 

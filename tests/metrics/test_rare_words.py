@@ -60,7 +60,9 @@ def test_codes_of_an_estimator_are_taken_as_they_come() -> None:
     refined = vae.set_params(refine_steps=5).codes(X)
     moved = code_divergence(amortised, refined)
     assert moved.shape == (40,)
-    assert (moved > 0).all()
+    rows_moved = (amortised.values != refined.values).any(axis=1)  # a row that is not sure to gain stays
+    assert rows_moved.any()
+    assert ((moved > 0) == rows_moved).all()
     assert code_divergence(amortised, amortised) == pytest.approx(np.zeros(40))
 
 

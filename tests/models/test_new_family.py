@@ -25,7 +25,7 @@ from fewhot.likelihoods import BernoulliLikelihood
 from fewhot.models import LatentModel
 from fewhot.priors import StandardPrior
 from fewhot.training import Settings, Trainer
-from tests.parts import assemble, bank_of, batch_of
+from tests.parts import assemble, bank_of, batch_of, refinement_noise_of
 
 FILE = '''
 import torch
@@ -138,11 +138,12 @@ def test_it_encodes_and_refines(model: LatentModel, data: np.ndarray) -> None:
     codes = encode(model, as_dataset(data), Encoding(refine_steps=5), sparse=True)
     assert codes.values.shape == (200, 3)
     assert codes.p_active is None
-    bank, batch = bank_of(model, 4), batch_of(torch.from_numpy(data))
+    noise, batch = refinement_noise_of(model, 4), batch_of(torch.from_numpy(data))
     with torch.no_grad():
         psi = model.psi(batch)
-    better = refine(model, batch, psi, bank, 10)
-    assert (exact_bound(model, batch, bank, better) >= exact_bound(model, batch, bank, psi) - 1e-4).all()
+    better = refine(model, batch, psi, noise, 10)
+    before, after = (exact_bound(model, batch, noise.judges, p) for p in (psi, better))
+    assert (after >= before - 1e-4).all()
 
 
 def test_it_is_saved_and_rebuilt(model: LatentModel, data: np.ndarray) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,16 +11,25 @@ from torch import Tensor
 
 from fewhot.codes.codes import Codes, Matrix
 from fewhot.core.devices import matrix_precision
-from fewhot.core.records import Batch, Noise, Params
+from fewhot.core.records import Batch, Params
 from fewhot.data import Dataset
-from fewhot.inference import exact_bound, exact_terms, importance_bound, refine, rows_at_once
+from fewhot.inference import (
+    RefinementNoise,
+    ascent_draws,
+    exact_bound,
+    exact_terms,
+    importance_bound,
+    refine,
+    rows_at_once,
+)
 from fewhot.latents import CodeSummary
 from fewhot.models.latent_model import LatentModel
 
 P_ACTIVE_FROM = 0.01
 SCORE_DRAWS = 32
 """Noise draws behind every reported bound; all rows share them."""
-REFINE_DRAWS = 64
+JUDGES = 64
+"""Noise draws that say whether refinement has made a row better."""
 BATCH = 512
 
 
@@ -35,24 +43,24 @@ class Encoding(NamedTuple):
 
 def encode_values(model: LatentModel, data: Dataset, how: Encoding, *, sparse: bool) -> Matrix:
     """Return the map code of every row."""
-    bank = model.bank(REFINE_DRAWS, how.seed, "refinement", data.device)
+    noise = refinement_noise(model, how, data.device)
     gather = _Gatherer(model, sparse)
     with matrix_precision("float32", data.device):
         for batch in data.batches(rows_at_once(data.spec.n_columns, BATCH) if how.refine_steps else BATCH):
-            _, psi = _local(model, batch, how, bank)
+            _, psi = _local(model, batch, how, noise)
             gather.add(model.latent.summary(psi), how.max_active)
     return gather.values()
 
 
 def encode(model: LatentModel, data: Dataset, how: Encoding, *, sparse: bool) -> Codes:
     """Return codes with variance, activity, bound and, when refined, the gap that refinement closed."""
-    bank = model.bank(REFINE_DRAWS, how.seed, "refinement", data.device)
+    noise = refinement_noise(model, how, data.device)
     fresh = model.bank(SCORE_DRAWS, how.seed, "score", data.device)
     gather = _Gatherer(model, sparse)
     bounds, before = [], []
     with matrix_precision("float32", data.device):
         for batch in data.batches(rows_at_once(data.spec.n_columns, BATCH)):
-            seen, psi = _local(model, batch, how, bank)
+            seen, psi = _local(model, batch, how, noise)
             gather.add(model.latent.summary(psi), how.max_active)
             amortised = exact_bound(model, seen if how.refine_steps else batch, fresh)
             bounds.append(exact_bound(model, seen, fresh, psi) if how.refine_steps else amortised)
@@ -69,7 +77,7 @@ def encode(model: LatentModel, data: Dataset, how: Encoding, *, sparse: bool) ->
 
 def score(model: LatentModel, data: Dataset, how: Encoding, *, importance_draws: int | None = None) -> np.ndarray:
     """Return the bound of every row; importance-weighted over so many draws when asked."""
-    bank = model.bank(REFINE_DRAWS, how.seed, "refinement", data.device)
+    noise = refinement_noise(model, how, data.device)
     fresh = model.bank(importance_draws or SCORE_DRAWS, how.seed, "score", data.device)
     bound = exact_bound if importance_draws is None else importance_bound
     rows = []
@@ -78,29 +86,37 @@ def score(model: LatentModel, data: Dataset, how: Encoding, *, importance_draws:
             if not how.refine_steps:
                 rows.append(bound(model, batch, fresh))
                 continue
-            seen, psi = _local(model, batch, how, bank)
+            seen, psi = _local(model, batch, how, noise)
             rows.append(bound(model, seen, fresh, psi))
     return torch.cat(rows).cpu().numpy()
 
 
 def score_terms(model: LatentModel, data: Dataset, how: Encoding) -> dict[str, np.ndarray]:
     """Return the named terms of every row, on the noise that `score` has."""
-    bank = model.bank(REFINE_DRAWS, how.seed, "refinement", data.device)
+    noise = refinement_noise(model, how, data.device)
     fresh = model.bank(SCORE_DRAWS, how.seed, "score", data.device)
     parts: list[Params] = []
     with matrix_precision("float32", data.device):
         for batch in data.batches(rows_at_once(data.spec.n_columns, BATCH)):
-            seen, psi = _local(model, batch, how, bank) if how.refine_steps else (batch, None)
+            seen, psi = _local(model, batch, how, noise) if how.refine_steps else (batch, None)
             parts.append(exact_terms(model, seen, fresh, psi))
     return {name: torch.cat([part[name] for part in parts]).cpu().numpy() for name in parts[0]}
 
 
+def refinement_noise(model: LatentModel, how: Encoding, device: torch.device) -> RefinementNoise:
+    """Return the noise of refinement, the same for every batch."""
+    return RefinementNoise(
+        ascent=model.bank(ascent_draws(how.refine_steps), how.seed, "ascent", device),
+        judges=model.bank(JUDGES, how.seed, "refinement", device),
+    )
+
+
 @torch.no_grad()
-def _local(model: LatentModel, batch: Batch, how: Encoding, bank: Sequence[Noise]) -> tuple[Batch, Params]:
+def _local(model: LatentModel, batch: Batch, how: Encoding, noise: RefinementNoise) -> tuple[Batch, Params]:
     """Return the observed rows and their local parameters, refined when asked."""
-    seen = model.observe(batch, bank[0])
+    seen = model.observe(batch, noise.judges[0])
     psi = model.psi(seen)
-    return seen, refine(model, seen, psi, bank, how.refine_steps) if how.refine_steps else psi
+    return seen, refine(model, seen, psi, noise, how.refine_steps) if how.refine_steps else psi
 
 
 class _Gatherer:

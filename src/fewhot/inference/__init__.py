@@ -5,7 +5,7 @@ from fewhot.inference.base import Inference
 from fewhot.inference.evaluation import exact_bound, exact_terms, importance_bound, rows_at_once
 from fewhot.inference.phases import OptimiserSpec, Phase
 from fewhot.inference.refined import SVI, Refined
-from fewhot.inference.refining import refine
+from fewhot.inference.refining import RefinementNoise, ascent_draws, refine
 from fewhot.inference.score_function import VIMCO, LeaveOneOut, ScoreFunction
 
 __all__ = [
@@ -17,7 +17,9 @@ __all__ = [
     "OptimiserSpec",
     "Phase",
     "Refined",
+    "RefinementNoise",
     "ScoreFunction",
+    "ascent_draws",
     "exact_bound",
     "exact_terms",
     "importance_bound",

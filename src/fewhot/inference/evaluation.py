@@ -24,7 +24,13 @@ def exact_bound(model: Model, batch: Batch, bank: Sequence[Noise], psi: Params |
 
     The same noise serves every row, so that a row's number depends neither on its neighbours nor on the batch size.
     """
-    return torch.cat([_with_draws(model.bound(result)) for result in _passes(model, batch, bank, psi)]).mean(0)
+    return bound_by_draw(model, batch, bank, psi).mean(0)
+
+
+@torch.no_grad()
+def bound_by_draw(model: Model, batch: Batch, bank: Sequence[Noise], psi: Params | None = None) -> Tensor:
+    """Return what `exact_bound` averages, (S, B)."""
+    return torch.cat([_with_draws(model.bound(result)) for result in _passes(model, batch, bank, psi)])
 
 
 @torch.no_grad()

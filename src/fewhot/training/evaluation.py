@@ -8,12 +8,13 @@ from fewhot.core.devices import matrix_precision
 from fewhot.core.records import Noise
 from fewhot.core.seeding import stream
 from fewhot.data import Dataset
-from fewhot.inference import exact_bound, refine, rows_at_once
+from fewhot.inference import RefinementNoise, ascent_draws, exact_bound, refine, rows_at_once
 from fewhot.metrics.activity import activity_of_shares
 from fewhot.models.latent_model import LatentModel
 
 MOST_ROWS = 512
 DRAWS = 4
+JUDGES = 16
 _BATCH = 2048
 _OBJECTIVE_ROWS = 256
 _DENSE_UNIT_VARIANCE = 0.01
@@ -26,7 +27,10 @@ class Evaluator:
         self.model = model
         self.data = data
         self.bank = model.bank(DRAWS, seed, "evaluation", data.device)
-        self.ascent = model.bank(DRAWS, seed, "refined evaluation", data.device)
+        self.refinement = RefinementNoise(
+            ascent=model.bank(ascent_draws(model.inference.steps_in_training), seed, "refined evaluation", data.device),
+            judges=model.bank(JUDGES, seed, "judged evaluation", data.device),
+        )
         self.noise = self._noise(seed) if model.objective.weighted else None
 
     def _noise(self, seed: int) -> Noise:
@@ -52,7 +56,7 @@ class Evaluator:
                 seen = self.model.observe(batch, self.bank[0])
                 psi = self.model.psi(seen)
                 if n_steps:
-                    psi = refine(self.model, seen, psi, self.ascent, n_steps)
+                    psi = refine(self.model, seen, psi, self.refinement, n_steps)
                     refined.append(exact_bound(self.model, seen, self.bank, psi))
                 summary = self.model.latent.summary(psi)
                 active.append(summary.active)
