@@ -46,7 +46,6 @@ def _tuned(settings: Mapping[str, Any], n_rows: int) -> NFA:
     return NFA(
         settings["n_units"],
         hidden_layer_sizes=(settings["hidden"],) * settings["q_layers"],
-        activation="tanh",
         kl_annealing="linear",
         kl_annealing_steps=int(TUNED_ANNEALING * n_steps),
         max_epochs=settings["epochs"],
@@ -57,7 +56,7 @@ def _tuned(settings: Mapping[str, Any], n_rows: int) -> NFA:
     )
 
 
-@cell_function("aistats2018-text", version=1)
+@cell_function("aistats2018-text", version=2)
 def fit_text(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
     """Fit one model to documents; measure perplexity before and after refinement, and what its units do."""
     train, validation, test = (

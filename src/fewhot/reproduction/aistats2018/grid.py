@@ -39,8 +39,8 @@ ASCENTS = (5, 20, 50, INNER_STEPS, 200)
 """Numbers of inner steps of the sweep."""
 PLAIN: dict[str, Any] = {"q_layers": 2, "refined_epochs": None, "annealing": None, "n_words": None, "tuned": None}
 TUNED = [
-    {"n_layers": n_layers, "features": features, "weight_decay": decay}
-    for n_layers, features, decay in product((1, 2), ("tfidf", "log"), (1e-4, 3e-4))
+    {"n_layers": 1, "features": features, "activation": activation, "learning_rate": rate, "weight_decay": 3e-4}
+    for features, activation, rate in product(("tfidf", "log"), ("tanh", "gelu"), (1e-3, 3e-3))
 ]
 """Settings beyond the paper's among which validation documents choose, as arguments of `NFA`."""
 TUNED_BATCH = 100

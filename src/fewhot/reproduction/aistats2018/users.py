@@ -108,7 +108,7 @@ def recommender(settings: Mapping[str, Any], n_rows: int) -> Any:
     return NFA(200, recipe="krishnan2018", n_layers=2, hidden_layer_sizes=(600,), **ROWS[model], **common)
 
 
-@cell_function("aistats2018-users", version=1)
+@cell_function("aistats2018-users", version=2)
 def fit_users(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
     """Fit one recommender to training users; rank what validation and test users held out."""
     split = users_of(settings["data"], settings["seed"], settings["n_users"], data_dir)
