@@ -19,8 +19,10 @@ from sklearn.preprocessing import StandardScaler
 
 import fewhot as fh
 from fewhot import FewhotError, RunFolder, SDLGMClassifier, SDLGMCounter
+from fewhot.core.records import Knobs
 from fewhot.distributions import SlotCounts
 from fewhot.metrics import micro_f1
+from fewhot.metrics.code_kinds import encoded
 from fewhot.objectives.labels import count_likelihood, presence_likelihood
 from tests.estimators.cases import assert_one_sentence, same_weights
 
@@ -73,6 +75,29 @@ def test_it_learns_labels(variant: str, label_loss: str) -> None:
     told = micro_f1(Y, model.set_params().predict_proba(X) > 0.4)
     assert told > micro_f1(Y, np.ones_like(Y)) + 0.1
     assert model.score(X, Y) > 0.3
+
+
+def test_independent_slots_for_every_label_begin_with_one_each() -> None:
+    arguments = QUICK | {"max_steps": 1, "learning_rate": 1e-9}
+    model = SDLGMClassifier(**arguments, label_loss="presence", slots="independent", n_slots=4).fit(X, Y)
+    (_, psi), *_ = encoded(model, X)
+    law = model.module_.latent.posterior(psi, Knobs(gates="exact"))
+    assert (law.feature_logits.argmax(-1) == torch.arange(4)).float().mean() > 0.99
+    absent = torch.prod(1 - law.slot_probs, dim=-2)
+    np.testing.assert_allclose(model.predict_proba(X)[: len(absent)], 1 - absent.numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize("variant", ["dis", "con"])
+@pytest.mark.parametrize("n_slots", [2, 4])
+def test_independent_slots_learn_labels(variant: str, n_slots: int, tmp_path: Path) -> None:
+    arguments = SMALL | {"max_steps": 500, "label_weight": 5.0}
+    model = SDLGMClassifier(
+        **arguments, variant=variant, label_loss="presence", slots="independent", n_slots=n_slots
+    ).fit(X, Y)
+    p = model.predict_proba(X)
+    assert all(roc_auc_score(Y[:, k], p[:, k]) > 0.75 for k in range(4))
+    model.save(tmp_path / "run")
+    np.testing.assert_array_equal(fh.load(tmp_path / "run", device="cpu").predict_proba(X), p)
 
 
 @every_variant
@@ -189,7 +214,7 @@ def test_other_labels_are_refused(labels: Any) -> None:
         *({"threshold": v} for v in (-0.1, 1.1, "auto", None)),
         {"variant": "x"}, {"label_loss": "hinge"}, {"n_folds": 1}, {"threshold_average": "mean"},
         {"label_weight": 0}, {"dropout": 1.0}, {"weight_decay": -1}, {"drop_unlabelled": 1}, {"kl_weight": -1},
-        {"hidden_dropout": 1.0}, {"features": "raw"},
+        {"hidden_dropout": 1.0}, {"features": "raw"}, {"slots": "own"}, {"slots": "independent"},
         {"label_smoothing": 0.6, "label_loss": "presence"}, {"label_smoothing": 0.1},
         {"n_slots": 1}, {"threshold": "cv", "n_folds": 1000},
     ],

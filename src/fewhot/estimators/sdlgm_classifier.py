@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from torch import nn
 
-from fewhot.core.checks import truth
+from fewhot.core.checks import one_of, truth
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.registry import ESTIMATORS
 from fewhot.core.seeding import resolve_seed
@@ -28,11 +28,11 @@ from fewhot.likelihoods.base import Likelihood
 class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
     r"""Multi-label classifier: the labels of a row as a sparse code of counts.
 
-    .. math:: P(y_k = 1\,|\,x) = 1 - (1 - \lambda(x)\,\pi_k(x))^{L_0}
+    .. math:: P(y_k = 1\,|\,x) = 1 - \prod_{\ell=1}^{L_0} (1 - \lambda_\ell(x)\,\pi_{\ell k}(x))
 
     Each of :math:`L_0` slots is on with probability :math:`\lambda` and then chooses a label by :math:`\pi`, so few
-    labels of many are there, and their number follows the row. Cost and memory grow with the number of labels, not
-    with its square.
+    labels of many are there, and their number follows the row. Slots share one law, unless they are ``"independent"``.
+    Cost and memory grow with the number of labels, and with that of laws, not with the square of either.
 
     Parameters
     ----------
@@ -45,6 +45,9 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
     n_slots : int, default=None
         The number :math:`L_0` of slots; None takes the largest number of labels of a training row, fewer than which
         "count" cannot have.
+    slots : {"shared", "independent"}, default="shared"
+        Whether all slots of a row share one law, or each has its own, for "presence" and "sample". As many independent
+        slots as there are labels begin with one each: labels by themselves, which learn what goes together.
     threshold : float or "cv", default=0.5
         The probability from which a label is predicted; "cv" chooses it by cross-validation on the training rows, from
         0.05 to 0.95.
@@ -106,6 +109,7 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         variant: str = "dis",
         label_loss: str = "count",
         n_slots: int | None = None,
+        slots: str = "shared",
         threshold: float | str = 0.5,
         threshold_average: str = "micro",
         n_folds: int = 5,
@@ -141,6 +145,7 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         self.variant = variant
         self.label_loss = label_loss
         self.n_slots = n_slots
+        self.slots = slots
         self.threshold = threshold
         self.threshold_average = threshold_average
         self.n_folds = n_folds
@@ -256,5 +261,10 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if one_of("slots", self.slots, ("shared", "independent")) == "independent" and self.label_loss == "count":
+            raise InvalidParameterError(
+                "label_loss='count' is the law of counts from slots that share theirs, and slots='independent' do not; "
+                "give label_loss='presence'."
+            )
         check_threshold(self.threshold, self.threshold_average, self.n_folds)
         truth("drop_unlabelled", self.drop_unlabelled)

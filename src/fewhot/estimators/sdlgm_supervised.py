@@ -42,6 +42,7 @@ class SupervisedSDLGM(LatentEstimator):
 
     variant: str
     n_slots: int | None
+    slots: str = "shared"
     label_loss: str = "count"
     label_weight: float
     label_smoothing: float = 0.0
@@ -125,6 +126,7 @@ class SupervisedSDLGM(LatentEstimator):
             **arguments,
             n_labels=self.n_labels_,
             n_slots=self.n_slots_,
+            shared=self.slots == "shared",
             variant=self.variant,
             label_loss=self.label_loss,
             label_weight=self.label_weight,

@@ -19,6 +19,10 @@ from fewhot.models.latent_model import LatentModel
 from fewhot.objectives import KL, LabelLikelihood, Objective, Reconstruction
 from fewhot.priors import SlotCountsPrior
 
+OWN_LABEL = 4.0
+"""By how many nats a slot of its own law prefers one label to begin with, where there are slots for all."""
+SHARED_RATE, INDEPENDENT_RATE = 0.5, 0.1
+"""How often slots are on to begin with."""
 VARIANTS = ("dis", "gen", "con")
 FEATURES = ("auto", "as-is")
 
@@ -30,6 +34,7 @@ def sdlgm_labels(
     n_latent: int,
     n_labels: int | None = None,
     n_slots: int = 8,
+    shared: bool = True,
     variant: str = "gen",
     label_loss: str = "count",
     label_weight: float = 1.0,
@@ -53,7 +58,8 @@ def sdlgm_labels(
     .. math:: \mathcal{L}(x, y) = \mathbb{E}_{q(z|x)}[\log p(x|z)] - \mathrm{KL}(q\,\|\,p) + \eta\,\log q(y|x)
 
     ``"dis"`` has the last term alone, and no decoder; ``"gen"`` a code of the labels alone; ``"con"`` further units
-    beside them, ``n_latent`` in all, that say what labels leave open. All slots share one law.
+    beside them, ``n_latent`` in all, that say what labels leave open. ``shared`` slots have one law for all; others
+    one each, which begins with a label of its own where there are slots for all labels.
     """
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
@@ -62,11 +68,21 @@ def sdlgm_labels(
     head = likelihood_for(seen, likelihood)
     discriminative = variant == "dis"
     decoder = decoder_for(n_latent, hidden_layer_sizes, encoder, head)
-    labels = LabelLikelihood(n_latent if n_labels is None else n_labels, label_loss, label_weight, label_smoothing)
+    n_labels = n_latent if n_labels is None else n_labels
+    labels = LabelLikelihood(n_labels, label_loss, label_weight, label_smoothing)
+    latent = SlotCountsLatent(
+        body.n_out,
+        n_latent,
+        n_slots,
+        shared,
+        choice_estimator(estimator, temperature),
+        initial_rate=SHARED_RATE if shared else INDEPENDENT_RATE,
+        preference=0.0 if shared or n_slots < n_labels else OWN_LABEL,
+    )
     return LatentModel(
         observation=observed,
         encoder=body,
-        latent=SlotCountsLatent(body.n_out, n_latent, n_slots, True, choice_estimator(estimator, temperature)),
+        latent=latent,
         prior=SlotCountsPrior(n_latent, n_slots, alpha),
         decoder=NoDecoder(n_latent, head) if discriminative else decoder,
         objective=Objective([Reconstruction(), KL(0.0 if discriminative else kl_weight), labels]),
