@@ -89,6 +89,7 @@ VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
     (BODIES.kind, "conv"): [{"n_in": N_PIXELS}, {"n_in": 3 * N_PIXELS, "hidden_layer_sizes": [3, 2]}],
     (BODIES.kind, "places"): [{"n_places": 2, "side": 6, "n_hidden": 5, "n_kinds": 3}],
     (BODIES.kind, "transposed-conv"): [{"n_columns": N_PIXELS}],
+    (BODIES.kind, "word-gru"): [{"n_words": 5, "n_embedding": 3, "n_hidden": 4}],
     (LATENTS.kind, "spike-slab"): [
         {},
         {"gate_head": "relu"},

@@ -6,10 +6,10 @@ import inspect
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from fewhot.core.parts import Part
-from fewhot.core.records import Rows
+from fewhot.core.records import Rows, Tokens
 from fewhot.core.registry import BODIES, FEATURES, OBSERVATIONS
 from fewhot.core.seeding import stream
 from fewhot.data import as_dataset
@@ -116,8 +116,10 @@ def test_a_rebuilt_transform_gives_the_same_features(name: str, options: dict) -
 
 def inputs(body: Part) -> list[Rows | Tensor]:
     """Return what a body reads: codes, or rows both ways."""
-    x = rows("real", n_columns=getattr(body, "n_in", N_COLUMNS))
     (first, *_) = inspect.signature(body.forward).parameters.values()
+    if first.annotation in ("Tokens", Tokens):
+        return [Tokens(torch.tensor([[3, 4, 2, 1, 0, 0], *[[4, 2, 3, 2, 4, 1]] * (N_ROWS - 1)]), 5)]
+    x = rows("real", n_columns=getattr(body, "n_in", N_COLUMNS))
     return [x] if first.annotation in ("Tensor", Tensor) else list(both_kinds(x))
 
 
@@ -145,7 +147,7 @@ def test_gradients_reach_every_weight_of_a_body(name: str, options: dict) -> Non
     if not list(body.parameters()):
         pytest.skip("a body without weights")
     for given in inputs(body):
-        gradients = torch.autograd.grad(body(given).square().sum(), list(body.parameters()))
+        gradients = torch.autograd.grad((body(given) + 0.1).square().sum(), list(body.parameters()))
         assert all(g.abs().sum() > 0 for g in gradients)
 
 
@@ -153,6 +155,8 @@ def test_gradients_reach_every_weight_of_a_body(name: str, options: dict) -> Non
 def test_a_body_compiles_as_one_graph(name: str, options: dict) -> None:
     torch.compiler.reset()
     body = build(BODIES, name, **options)
+    if any(isinstance(module, nn.RNNBase) for module in body.modules()):
+        pytest.skip("torch compiles no recurrent layers")
     for given in inputs(body):
         compiled = torch.compile(body, fullgraph=True, backend="eager")
         torch.testing.assert_close(compiled(given), body(given))

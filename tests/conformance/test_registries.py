@@ -11,6 +11,7 @@ from torch import nn
 
 from fewhot.core.errors import DuplicateNameError, UnknownNameError
 from fewhot.core.parts import Configurable, Part, address_of
+from fewhot.core.records import DataSpec
 from fewhot.core.registry import BASELINES, ESTIMATORS, MODELS, STRUCTURES, USER_PARTS, Registry
 
 from .examples import KINDS, build, build_model, every, identify
@@ -98,5 +99,6 @@ def test_a_part_can_be_pickled_by_others(registry: Registry, name: str, options:
 def test_every_structure_is_part_of_some_model() -> None:
     models = [build_model(name, **options) for name, options in every(MODELS)]
     models.append(build_model("sdlgm-labels", variant="dis"))  # which makes no rows
+    models.append(MODELS["vae"](DataSpec(n_columns=5, n_rows=3, kind="text"), encoder="gru"))
     configs = json.dumps([model.to_config() for model in models])
     assert all(f'"{STRUCTURES.kind}/{name}"' in configs for name in STRUCTURES)

@@ -92,7 +92,7 @@ REFUSED: dict[str, Any] = {
 
 
 @BOTH
-@pytest.mark.parametrize("kind", REFUSED)
+@pytest.mark.parametrize("kind", [kind for kind in REFUSED if kind != "list-of-strings"])  # texts can be fitted
 def test_unusable_rows_are_refused(kind: str, cls: type) -> None:
     with pytest.raises(FewhotError) as error:
         small(cls).fit(REFUSED[kind]())

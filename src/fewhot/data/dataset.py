@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from fewhot.core.records import Batch, ColumnMoments, DataSpec, Ragged, Rows, as_numbers
+from fewhot.data.order import Order
 
 CHUNK_ELEMENTS = 1 << 22
 """How many elements are looked at together when a pass over the data needs no more."""
@@ -44,6 +45,10 @@ class Dataset(ABC):
     def width(self, rows: np.ndarray) -> int:
         """Return the padded width these rows need, one of a finite set; 0 for dense rows."""
         return 0
+
+    def order(self, batch_size: int, seed: int) -> Order:
+        """Return the order in which training visits the rows."""
+        return Order(self.n_rows, batch_size, seed, self.device)
 
     def moments(self, observe: Callable[[Rows], Rows] = lambda x: x) -> ColumnMoments:
         """Return the column statistics of the rows as observed, in float64, chunk by chunk; zeros count."""

@@ -17,6 +17,7 @@ from fewhot.core.seeding import resolve_seed
 from fewhot.estimators.recipes import Recipe
 from fewhot.likelihoods.base import Likelihood
 from fewhot.nn.conv import CHANNELS
+from fewhot.nn.gru import N_HIDDEN
 from fewhot.training import Callback, RunFolder
 from fewhot.training.callbacks import as_callback
 from fewhot.training.capture import CHOICES
@@ -106,19 +107,26 @@ class Arguments(BaseEstimator):
             return self.likelihood
         return LIKELIHOODS[recipe.likelihood](n_columns, **dict(recipe.likelihood_options))
 
-    def _chosen_encoder(self) -> Any:
-        return self.recipes[self.recipe].encoder if _is_auto(self.encoder) else self.encoder
+    def _chosen_encoder(self, spec: DataSpec | None = None) -> Any:
+        """Return what reads the rows; texts that are said word by word are read so, too."""
+        if not _is_auto(self.encoder):
+            return self.encoder
+        in_order = spec is not None and spec.kind == "text" and _is_auto(self._chosen_likelihood(spec.n_columns))
+        return "gru" if in_order else self.recipes[self.recipe].encoder
 
-    def _hidden_layer_sizes(self) -> Any:
-        """Return the widths of the layers; convolutions have channels of their own where none are given."""
-        convolves = self.hidden_layer_sizes is None and self._chosen_encoder() == "conv"
-        return CHANNELS if convolves else self._chosen("hidden_layer_sizes")
+    def _hidden_layer_sizes(self, spec: DataSpec | None = None) -> Any:
+        """Return the widths of the layers; convolutions and recurrent networks have their own where none are given."""
+        own = {"conv": CHANNELS, "gru": (N_HIDDEN,)}
+        encoder = self._chosen_encoder(spec)
+        if self.hidden_layer_sizes is None and isinstance(encoder, str) and encoder in own:
+            return own[encoder]
+        return self._chosen("hidden_layer_sizes")
 
     def _model_arguments(self, spec: DataSpec) -> dict[str, Any]:
         return {
             "n_latent": self.n_components,
-            "hidden_layer_sizes": tuple(self._hidden_layer_sizes()),
-            "encoder": self._chosen_encoder(),
+            "hidden_layer_sizes": tuple(self._hidden_layer_sizes(spec)),
+            "encoder": self._chosen_encoder(spec),
             "likelihood": self._chosen_likelihood(spec.n_columns),
             "observation": self._chosen("observation"),
         }

@@ -20,15 +20,20 @@ from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.memory import within_memory
 from fewhot.core.registry import LIKELIHOODS
 from fewhot.core.seeding import resolve_seed, stream
-from fewhot.data import Dataset
+from fewhot.data import Dataset, Vocabulary
 from fewhot.estimators.fitting import Fitting
 from fewhot.estimators.validation import codes_of, dataset_of
 from fewhot.likelihoods.supports import said_of_new_rows
+from fewhot.models.sequence_decoder import SequenceDecoder, SpokenTexts
+
+DECODINGS = ("greedy", "beam", "sample")
+"""Ways to say a text, by name."""
 
 
 class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting):
     """Fit a latent variable model and use its codes. Subclasses say which model, in `_build`."""
 
+    vocabulary_: Vocabulary
     labelled: ClassVar[bool] = False
     """Whether `fit` needs labels beside the rows."""
 
@@ -54,24 +59,69 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
 
     @in_float32()
     def inverse_transform(self, Z: Any) -> np.ndarray:
-        """Return the decoder's mean of codes, dense (n, n_features); for rows as the model observes them."""
+        """Return the decoder's mean of codes, dense (n, n_features); for rows as the model observes them.
+
+        A model of texts has no mean text: it returns the strings that `decode` finds.
+        """
         check_is_fitted(self)
+        if self._says_words:
+            return self.decode(Z)
         Z = codes_of(Z, self.module_.latent.n_latent)
         parts = []
         with torch.no_grad(), matrix_precision("float32", self._device):
             for start in range(0, Z.shape[0], BATCH):
-                rows = Z[start : start + BATCH]
-                rows = rows.toarray() if sp.issparse(rows) else rows
-                z = torch.from_numpy(np.ascontiguousarray(rows, dtype=np.float32)).to(self._device)
+                z = self._tensor(Z[start : start + BATCH])
                 parts.append(self.module_.decoder.generate(z).mean.cpu().numpy())
         return np.concatenate(parts)
+
+    @in_float32()
+    def decode(
+        self, Z: Any, how: str = "greedy", *, n_beams: int = 5, max_length: int = 100, random_state: Any = None
+    ) -> np.ndarray:
+        """Return a text for each code, (n,), from a model that was fitted on texts.
+
+        Parameters
+        ----------
+        Z
+            Codes, (n, n_components).
+        how
+            "greedy" says the likeliest word after each; "beam" looks for the likeliest text among ``n_beams``
+            beginnings; "sample" draws word by word.
+        n_beams
+            How many beginnings "beam" keeps.
+        max_length
+            How many words a text has at most.
+        random_state
+            Seed of "sample".
+        """
+        check_is_fitted(self)
+        if not self._says_words:
+            raise InvalidParameterError(
+                "decode says texts, and this model makes rows of numbers; call inverse_transform instead."
+            )
+        one_of("how", how, DECODINGS)
+        whole_number("n_beams", n_beams)
+        whole_number("max_length", max_length)
+        Z = codes_of(Z, self.module_.latent.n_latent)
+        generator = stream(resolve_seed(random_state), "decode", device=self._device)
+        found: list[np.ndarray] = []
+        with matrix_precision("float32", self._device):
+            for start in range(0, Z.shape[0], BATCH):
+                texts = self._spoken(self._tensor(Z[start : start + BATCH]))
+                if how == "greedy":
+                    said = texts.greedy(max_length)
+                else:
+                    said = texts.beam(n_beams, max_length) if how == "beam" else texts.sample(generator, max_length)
+                found.append(self._strings(said))
+        return np.concatenate(found)
 
     @in_float32()
     @within_memory("give fewer n_samples")
     def sample(self, n_samples: int = 1, random_state: Any = None, kind: str = "draw") -> np.ndarray:
         """Draw rows from the model: a code from the prior, then a row given the code.
 
-        ``kind="mean"`` returns the expected row of each code instead of a draw, which makes better pictures.
+        ``kind="mean"`` returns the expected row of each code instead of a draw, which makes better pictures; of a
+        model of texts, the likeliest words.
         """
         check_is_fitted(self)
         n = whole_number("n_samples", n_samples)
@@ -93,6 +143,9 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
 
     def _generate(self, z: torch.Tensor, generator: torch.Generator, kind: str) -> np.ndarray:
         one_of("kind", kind, ("draw", "mean"))
+        if self._says_words:
+            texts = self._spoken(z)
+            return self._strings(texts.greedy() if kind == "mean" else texts.sample(generator))
         rows = self.module_.decoder.generate(z)
         return (rows.mean if kind == "mean" else rows.sample(generator)).cpu().numpy()
 
@@ -131,6 +184,23 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
         check_is_fitted(self)
         asked = whole_number("refine_steps", self.refine_steps, least=0)
         return asked or self.module_.inference.steps_a_row
+
+    @property
+    def _says_words(self) -> bool:
+        """Whether the decoder says texts word by word."""
+        return isinstance(self.module_.decoder, SequenceDecoder)
+
+    def _spoken(self, z: torch.Tensor) -> SpokenTexts:
+        texts = self.module_.decoder.generate(z)
+        assert isinstance(texts, SpokenTexts)
+        return texts
+
+    def _strings(self, ids: torch.Tensor) -> np.ndarray:
+        return np.array([self.vocabulary_.text(row) for row in ids.tolist()], dtype=object)
+
+    def _tensor(self, codes: Any) -> torch.Tensor:
+        rows = codes.toarray() if sp.issparse(codes) else codes
+        return torch.from_numpy(np.ascontiguousarray(rows, dtype=np.float32)).to(self._device)
 
     @property
     def _sparse_output(self) -> bool:

@@ -14,7 +14,7 @@ from torch import nn
 from fewhot.core.errors import NotSavableError
 from fewhot.core.parts import encode
 from fewhot.core.records import Ragged
-from fewhot.data import Dataset, DenseDataset, LabelledDataset, RaggedDataset, StoredDataset
+from fewhot.data import Dataset, DenseDataset, LabelledDataset, RaggedDataset, StoredDataset, TextDataset
 
 _PASSIVE = ("callbacks", "verbose", "device", "compile", "random_state")
 _SAMPLED_ROWS = 4096
@@ -72,6 +72,9 @@ def _digest(data: Dataset) -> str:
         arrays = [x.values, x.indices]
     elif isinstance(data, RaggedDataset):
         arrays = [data.values, data.columns, data.offsets]
+    elif isinstance(data, TextDataset):
+        digest.update(json.dumps(data.vocabulary.to_config()).encode())
+        arrays = [data.ids, data.offsets]
     else:
         assert isinstance(data, DenseDataset)
         step = 1 if data.resident else max(1, data.n_rows // _SAMPLED_ROWS)

@@ -104,6 +104,8 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
         estimator._built_with = estimator._structure()
         if fitted.get("gate_shift") is not None:
             estimator.gate_shift_ = float(fitted["gate_shift"])
+        if fitted.get("vocabulary") is not None:
+            estimator.vocabulary_ = decode(fitted["vocabulary"], parts)
         estimator._restore_state(fitted)
         if fitted["feature_names_in"] is not None:
             estimator.feature_names_in_ = np.asarray(fitted["feature_names_in"], dtype=object)
@@ -151,6 +153,7 @@ def _config_of(estimator: Any) -> dict[str, Any]:
             "feature_names_in": None if names is None else [str(item) for item in names],
             "data_spec": estimator.data_spec_.to_dict(),
             "gate_shift": getattr(estimator, "gate_shift_", None),
+            "vocabulary": encode(getattr(estimator, "vocabulary_", None)),
             **estimator._fitted_state(),
         },
     }

@@ -16,6 +16,7 @@ from fewhot.data import Dataset, as_dataset, as_matrix
 from fewhot.data.ragged import canonical
 from fewhot.data.recognise import ACCEPTED, LARGEST, named_columns
 from fewhot.data.stored import StoredRows
+from fewhot.data.text import TextDataset, Vocabulary, is_text, text_dataset
 
 _DTYPES: Any = [
     np.float64,
@@ -52,8 +53,11 @@ _REMEDIES = (
 def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str = "X") -> Dataset:
     """Return validated rows; scikit-learn's own messages come back as one sentence that says what to do.
 
-    ``name`` is what the sentence calls the rows.
+    ``name`` is what the sentence calls the rows. A fit on texts keeps their vocabulary, by which later ones are read.
     """
+    if isinstance(X, TextDataset) or is_text(X):
+        return _texts(estimator, X, fitting, name)
+    _forget_or_require_texts(estimator, fitting, name)
     matrix = as_matrix(X, name)
     if isinstance(matrix, StoredRows):
         return _stored(estimator, matrix, named_columns(X), fitting, name)
@@ -61,6 +65,31 @@ def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str = "
     if fitting and isinstance(checked, np.ndarray):
         _check_resolution(checked, name)
     return as_dataset(checked, name)
+
+
+def _texts(estimator: Any, texts: Any, fitting: bool, name: str) -> TextDataset:
+    """Return texts as ids, by the vocabulary of the fit where there is one."""
+    known: Vocabulary | None = None if fitting else getattr(estimator, "vocabulary_", None)
+    if known is None and not fitting:
+        raise InvalidInputError(f"{name} holds texts, and the model was fitted on rows of numbers; give such rows.")
+    data = texts if isinstance(texts, TextDataset) else text_dataset(texts, known, name=name)
+    if known is not None and data.vocabulary != known:
+        raise InvalidInputError(
+            f"{name} has another vocabulary than the texts of the fit; give strings, or texts read by vocabulary_."
+        )
+    if fitting:
+        estimator.vocabulary_ = data.vocabulary
+        estimator.n_features_in_ = data.spec.n_columns
+        vars(estimator).pop("feature_names_in_", None)
+    return data
+
+
+def _forget_or_require_texts(estimator: Any, fitting: bool, name: str) -> None:
+    """Let a fit on numbers forget the words of an earlier one; refuse numbers where a model was fitted on texts."""
+    if fitting:
+        vars(estimator).pop("vocabulary_", None)
+    elif getattr(estimator, "vocabulary_", None) is not None:
+        raise InvalidInputError(f"{name} holds numbers, and the model was fitted on texts; give a list of strings.")
 
 
 def interactions_of(

@@ -12,6 +12,7 @@ from fewhot.core.parts import Part
 from fewhot.core.records import Batch, ColumnMoments, ObservedRows, Rows
 from fewhot.core.registry import STRUCTURES
 from fewhot.likelihoods.base import Likelihood
+from fewhot.models.encoder import Encoder
 from fewhot.nn import MLP, PictureOutput, TransposedConvolutions
 
 
@@ -43,6 +44,9 @@ class Decoder(Part):
         """Return the body, and a layer with a bias for each output."""
         body = MLP(self._n_in, self.hidden_layer_sizes, self.activation)
         return body, nn.Linear(body.n_out, head.n_outputs)
+
+    def join(self, encoder: Encoder) -> None:
+        """Take what the decoder shares with the encoder; most share nothing."""
 
     @property
     def _n_in(self) -> int:

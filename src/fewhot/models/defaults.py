@@ -16,19 +16,23 @@ from fewhot.core.schedules import Cosine, Linear, Schedule
 from fewhot.features.observations import Observation
 from fewhot.features.transforms import Features, Identity, Log1p, Standardise
 from fewhot.likelihoods.base import Likelihood
+from fewhot.likelihoods.words import WordLikelihood
 from fewhot.models.decoder import ConvDecoder, Decoder
 from fewhot.models.encoder import Encoder
-from fewhot.nn import Convolutions, RowsMLP, UserBody
+from fewhot.models.sequence_decoder import SequenceDecoder
+from fewhot.nn import Convolutions, RowsMLP, UserBody, WordGRU
 
 
 def likelihood_for(spec: DataSpec, choice: str | Likelihood = "auto") -> Likelihood:
     """Return a likelihood: what was asked for, or what the values suggest.
 
-    Values in [0, 1] are taken as Bernoulli, other non-negative whole numbers as negative binomial counts, everything
-    else as Gaussian with learned variance.
+    Texts are taken word by word. Values in [0, 1] are taken as Bernoulli, other non-negative whole numbers as negative
+    binomial counts, everything else as Gaussian with learned variance.
     """
     if isinstance(choice, Likelihood):
         likelihood = copy.deepcopy(choice)
+    elif choice == "auto" and spec.kind == "text":
+        likelihood = WordLikelihood(spec.n_columns)
     elif isinstance(choice, str):
         likelihood = LIKELIHOODS[_natural_likelihood(spec) if choice == "auto" else choice](spec.n_columns)
     else:
@@ -55,7 +59,12 @@ def observation_for(spec: DataSpec, choice: str) -> Observation:
 def encoder_for(
     spec: DataSpec, hidden_layer_sizes: Sequence[int], choice: str | nn.Module = "auto", activation: str = "relu"
 ) -> Encoder:
-    """Return an encoder of these rows: an MLP, convolutions, a registered body, or a copy of a user's module."""
+    """Return an encoder of these rows: an MLP, convolutions, a recurrent network, a registered or a user's body.
+
+    A user's module is copied.
+    """
+    if choice == "gru":
+        return Encoder(Identity(), WordGRU(spec.n_columns, n_hidden=_width_of_states(spec, hidden_layer_sizes)))
     if isinstance(choice, nn.Module):
         return Encoder(features_for(spec), _user_body(choice, spec.n_columns))
     if choice in ("auto", "mlp"):
@@ -64,8 +73,8 @@ def encoder_for(
         return Encoder(features_for(spec), Convolutions(spec.n_columns, hidden_layer_sizes))
     if not isinstance(choice, str) or choice not in BODIES:
         raise InvalidParameterError(
-            f"encoder is {choice!r}; it must be 'auto', 'mlp', 'conv', the name of a body that you registered, or a "
-            f"torch module from rows (B, {spec.n_columns}) to vectors (B, H)."
+            f"encoder is {choice!r}; it must be 'auto', 'mlp', 'conv', 'gru', the name of a body that you registered, "
+            f"or a torch module from rows (B, {spec.n_columns}) to vectors (B, H)."
         )
     try:
         body = BODIES[choice](spec.n_columns, hidden_layer_sizes, activation)
@@ -84,9 +93,27 @@ def decoder_for(
     head: Likelihood,
     sees_gates: bool = False,
 ) -> Decoder:
-    """Return the decoder that mirrors an encoder: transposed convolutions for convolutions, an MLP for all others."""
+    """Return the decoder that mirrors an encoder: transposed convolutions for convolutions, an MLP for all others.
+
+    Words of texts are said by a recurrent network, whatever the encoder; it shares the vectors of words with one.
+    """
+    if isinstance(head, WordLikelihood):
+        shares = encoder == "gru"
+        return SequenceDecoder(
+            n_latent, head, n_hidden=hidden_layer_sizes[0], shares_words=shares, sees_gates=sees_gates
+        )
     kind = ConvDecoder if encoder == "conv" else Decoder
     return kind(n_latent, list(hidden_layer_sizes)[::-1], head, sees_gates=sees_gates)
+
+
+def _width_of_states(spec: DataSpec, hidden_layer_sizes: Sequence[int]) -> int:
+    if spec.kind != "text":
+        raise InvalidParameterError("encoder='gru' reads texts, and the data are rows of numbers; choose another.")
+    if len(hidden_layer_sizes) != 1:
+        raise InvalidParameterError(
+            f"hidden_layer_sizes is {tuple(hidden_layer_sizes)}, and encoder='gru' has one layer; give one width."
+        )
+    return hidden_layer_sizes[0]
 
 
 def rate_decay(n_steps: int) -> Cosine:

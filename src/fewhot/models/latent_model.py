@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from fewhot.core.parts import Part
@@ -52,6 +52,7 @@ class LatentModel(Part):
         self.objective = objective
         self.inference = inference
         self.schedules = dict(schedules or {})
+        self.decoder.join(self.encoder)
 
     def fit_features(self, moments: ColumnMoments) -> None:
         """Keep what the parts need to know of the training rows."""
@@ -67,6 +68,11 @@ class LatentModel(Part):
         """The step from which neither the objective's weights nor its controllers move any more."""
         weights = (schedule.settled_at for name, schedule in self.schedules.items() if name != "learning_rate")
         return max(0, self.objective.settled_at, *weights)
+
+    @property
+    def compiles(self) -> bool:
+        """Whether a step can be compiled: neither the ascents of some procedures nor recurrent layers can."""
+        return self.inference.compiles and not any(isinstance(module, nn.RNNBase) for module in self.modules())
 
     @property
     def draws_globally(self) -> bool:

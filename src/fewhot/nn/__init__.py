@@ -3,10 +3,12 @@
 from fewhot.nn.autoregression import Autoregression
 from fewhot.nn.blank import Blank
 from fewhot.nn.conv import Convolutions, PictureOutput, TransposedConvolutions
+from fewhot.nn.gru import WordGRU
 from fewhot.nn.mlp import MLP, RowsMLP, UserBody
 from fewhot.nn.places import Places
 from fewhot.nn.rows_linear import RowsLinear
 from fewhot.nn.twin import Twin
+from fewhot.nn.word_scores import word_log_probs
 
 __all__ = [
     "MLP",
@@ -20,4 +22,6 @@ __all__ = [
     "TransposedConvolutions",
     "Twin",
     "UserBody",
+    "WordGRU",
+    "word_log_probs",
 ]

@@ -38,7 +38,7 @@ class Runner:
         self.capturing = compile is not False and step.device.type == "cuda" and data.resident
         self.why_eager = self._why_not(compile)
         self._graphs: dict[tuple[int, int, int], _Graph] = {}
-        is_long = step.settings.max_steps >= COMPILE_FROM_STEPS and step.model.inference.compiles
+        is_long = step.settings.max_steps >= COMPILE_FROM_STEPS and step.model.compiles
         wants_compile = compile is True or (compile == "auto" and is_long)
         self._compiled = (self.capturing and wants_compile) or (compile is True and step.device.type == "cpu")
         if self._compiled:

@@ -134,7 +134,7 @@ class Trainer:
 
     def _loop(self, train: Dataset, held_out: Dataset | None, interrupts: Interrupts) -> None:
         settings = self.settings
-        order = Order(train.n_rows, settings.batch_size, derive_seed(settings.seed, self.order_start), train.device)
+        order = train.order(settings.batch_size, derive_seed(settings.seed, self.order_start))
         evaluator = Evaluator(self.model, _rows_to_watch(held_out or train, settings.seed), settings.seed)
         runner = Runner(self.step, train, settings.compile)
         view = ProgressView(settings.max_steps, self.done) if self.show_progress else None

@@ -26,7 +26,7 @@ def text_dataset(
     texts: Iterable[str],
     vocabulary: Vocabulary | None = None,
     *,
-    tokeniser: str = "plain",
+    tokeniser: str | None = None,
     n_words: int = N_WORDS,
     max_length: int | None = None,
     name: str = "X",
@@ -43,12 +43,12 @@ def text_dataset(
     vocabulary
         What ids stand for; None takes the most frequent words of these texts.
     tokeniser
-        How words are cut, by a name that `tokenise` knows.
+        How words are cut, by a name that `tokenise` knows; None takes the vocabulary's, and "plain" without one.
     n_words
         How many words a vocabulary made here has at most.
     max_length
         How many words a text keeps at most, its end not counted; words behind them do not count for the vocabulary.
-        None keeps all. One warning says how many texts were cut.
+        None keeps as many as the vocabulary says, and all without one. One warning says how many texts were cut.
     name
         What a complaint calls the texts.
 
@@ -62,9 +62,14 @@ def text_dataset(
     """
     if max_length is not None:
         whole_number("max_length", max_length)
+    if tokeniser is None:
+        tokeniser = "plain" if vocabulary is None else vocabulary.tokeniser
+    max_length = vocabulary.max_length if max_length is None and vocabulary is not None else max_length
     cut = tokeniser_called(tokeniser)
     tokens = _shortened((cut(text) for text in strings_of(texts, name)), max_length, name)
-    return _numbered(tokens, n_words) if vocabulary is None else TextDataset.of(tokens, vocabulary)
+    if vocabulary is not None:
+        return TextDataset.of(tokens, vocabulary)
+    return _numbered(tokens, n_words, tokeniser, max_length)
 
 
 def is_text(X: Any) -> bool:
@@ -100,7 +105,7 @@ def _shortened(texts: Iterable[list[str]], max_length: int | None, name: str) ->
         warn_caller(f"{n_cut} of {n_texts} texts have more than {max_length} words and were cut there.", UserWarning)
 
 
-def _numbered(texts: Iterable[list[str]], n_words: int) -> TextDataset:
+def _numbered(texts: Iterable[list[str]], n_words: int, tokeniser: str, max_length: int | None) -> TextDataset:
     """Give words numbers as they appear, and others once it is known which are the most frequent."""
     whole_number("n_words", n_words)
     first = {UNKNOWN_WORD: UNKNOWN}
@@ -111,6 +116,6 @@ def _numbered(texts: Iterable[list[str]], n_words: int) -> TextDataset:
         offsets.append(len(ids))
     appeared = np.frombuffer(ids, np.int32)
     counts = np.bincount(appeared, minlength=len(first) + UNKNOWN)[UNKNOWN:].tolist()
-    vocabulary = Vocabulary.of_counts(dict(zip(first, counts, strict=True)), n_words)
+    vocabulary = Vocabulary.of_counts(dict(zip(first, counts, strict=True)), n_words, tokeniser, max_length)
     final = np.array([0, END, *vocabulary.ids(first)[:-1]], dtype=np.int32)
     return TextDataset.of_ids(final[appeared], np.frombuffer(offsets, np.int64), vocabulary)

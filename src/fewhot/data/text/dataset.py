@@ -11,6 +11,7 @@ from torch import Tensor
 
 from fewhot.core.records import END, Batch, DataSpec, Tokens
 from fewhot.data.dataset import CHUNK_ELEMENTS, Dataset, with_rows
+from fewhot.data.length_order import LengthOrder
 from fewhot.data.ragged import entries_of
 from fewhot.data.text.vocabulary import Vocabulary
 
@@ -86,6 +87,10 @@ class TextDataset(Dataset):
     def width(self, rows: np.ndarray) -> int:
         """Return the smallest of the lengths that holds the longest of these texts."""
         return text_width(int(self.lengths[rows].max(initial=1)))
+
+    def order(self, batch_size: int, seed: int) -> LengthOrder:
+        """Return an order whose batches hold texts of similar length."""
+        return LengthOrder(self.lengths, batch_size, seed, self.device)
 
     def batch(self, index: Tensor, width: int = 0) -> Batch:
         """Return the texts at ``index``, padded to ``width`` ids; 0 takes the width they need."""

@@ -8,13 +8,13 @@ from itertools import takewhile
 
 import numpy as np
 
-from fewhot.core.checks import whole_number
+from fewhot.core.checks import one_of, whole_number
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.parts import Configurable
 from fewhot.core.records import END, PADDING
 from fewhot.core.registry import VOCABULARIES
 from fewhot.data.counting import most_frequent
-from fewhot.data.text.tokenising import as_text
+from fewhot.data.text.tokenising import TOKENISERS, as_text
 
 UNKNOWN = 2
 """The id of every word that a vocabulary does not have."""
@@ -38,6 +38,10 @@ class Vocabulary(Configurable):
     ----------
     known
         The words, each once; ``_UNK`` among them is passed over, for it has its id.
+    tokeniser
+        How texts are cut into such words, by a name that `tokenise` knows.
+    max_length
+        How many words of a text are read at most; None reads all.
 
     Examples
     --------
@@ -48,7 +52,9 @@ class Vocabulary(Configurable):
     ([4, 2, 1], ['hot', '_UNK'])
     """
 
-    def __init__(self, known: Sequence[str]) -> None:
+    def __init__(self, known: Sequence[str], tokeniser: str = "plain", max_length: int | None = None) -> None:
+        self.tokeniser: str = one_of("tokeniser", tokeniser, TOKENISERS)
+        self.max_length = None if max_length is None else whole_number("max_length", max_length)
         self.known = [word for word in _checked(known) if word != UNKNOWN_WORD]
         if not self.known:
             raise InvalidParameterError("known has no word beside '_UNK'; give at least one.")
@@ -73,13 +79,19 @@ class Vocabulary(Configurable):
         return cls.of_counts(counts, n_words)
 
     @classmethod
-    def of_counts(cls, counts: Mapping[str, int], n_words: int = N_WORDS) -> Vocabulary:
+    def of_counts(
+        cls,
+        counts: Mapping[str, int],
+        n_words: int = N_WORDS,
+        tokeniser: str = "plain",
+        max_length: int | None = None,
+    ) -> Vocabulary:
         """Return the vocabulary of the most frequent words by how often each occurs; see `of`."""
         whole_number("n_words", n_words)
         known = most_frequent({word: n for word, n in counts.items() if word != UNKNOWN_WORD}, n_words)
         if not known:
             raise InvalidInputError("The texts have no words to choose from; give texts with words, or a vocabulary.")
-        return cls(known)
+        return cls(known, tokeniser, max_length)
 
     def ids(self, words: Iterable[str]) -> np.ndarray:
         """Return the ids of a text's words and of its end, (n + 1,), int32; no words give the end alone."""
@@ -102,7 +114,7 @@ class Vocabulary(Configurable):
         return word in self._id_of
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Vocabulary) and self.known == other.known
+        return isinstance(other, Vocabulary) and self.to_config() == other.to_config()
 
     def __hash__(self) -> int:
         return hash(tuple(self.known))
