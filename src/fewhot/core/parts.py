@@ -39,6 +39,9 @@ class Configurable:
 class Part(Configurable, nn.Module):
     """A configurable `torch.nn.Module`: every trainable or stateful piece of a model."""
 
+    compiles: bool = True
+    """Whether torch can compile what the part does."""
+
 
 def address_of(cls: type) -> str:
     """Return the registered ``kind/name`` of a class."""

@@ -62,10 +62,14 @@ PADDING, END = 0, 1
 
 
 class Tokens(NamedTuple):
-    """Texts as the ids of their words, padded to a common length T: 0 is padding, and every text ends with id 1."""
+    """Texts as the ids of their words, padded to a common length T: 0 is padding, and every text ends with id 1.
+
+    A pretrained encoder cuts texts in its own way: ``pieces`` are its ids, plus 1, so that 0 is padding there, too.
+    """
 
     ids: Tensor  # (B, T) int64
     n_columns: int  # size of the vocabulary, padding, end and unknown words included
+    pieces: Tensor | None = None  # (B, T) int64
 
     @property
     def n_rows(self) -> int:

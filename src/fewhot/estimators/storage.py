@@ -24,6 +24,7 @@ from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
 from fewhot.core.version import __version__
 from fewhot.estimators.fingerprint import is_run_of
+from fewhot.nn import Pretrained
 from fewhot.training import history
 from fewhot.training.run_folder import CONFIG, CONFIG_FORMAT, RunFolder, refuse_foreign
 
@@ -115,6 +116,8 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise RunFolderError(f"{folder / CONFIG} is damaged ({reason}); save the run again.") from error
     _load_weights(module, folder)
+    if isinstance(estimator.encoder, Pretrained):
+        estimator.encoder = module.encoder.body  # whose weights are those of the run, should it be fitted again
     estimator.module_ = module.to(resolve_device(device)).eval()
     return estimator
 

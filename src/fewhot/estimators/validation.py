@@ -17,6 +17,8 @@ from fewhot.data.ragged import canonical
 from fewhot.data.recognise import ACCEPTED, LARGEST, named_columns
 from fewhot.data.stored import StoredRows
 from fewhot.data.text import TextDataset, Vocabulary, is_text, text_dataset
+from fewhot.data.text.building import strings_of
+from fewhot.nn import Pretrained
 
 _DTYPES: Any = [
     np.float64,
@@ -73,6 +75,11 @@ def _texts(estimator: Any, texts: Any, fitting: bool, name: str) -> TextDataset:
     if known is None and not fitting:
         raise InvalidInputError(f"{name} holds texts, and the model was fitted on rows of numbers; give such rows.")
     data = texts if isinstance(texts, TextDataset) else text_dataset(texts, known, name=name)
+    reader = getattr(estimator, "encoder", None) if fitting else estimator.module_.encoder.body
+    if isinstance(reader, Pretrained) and data.pieces is None:
+        known_words = (" ".join(data.words(row)) for row in range(data.n_rows))
+        as_given = known_words if isinstance(texts, TextDataset) else strings_of(texts, name)
+        data = data.with_pieces(reader.cut(as_given))
     if known is not None and data.vocabulary != known:
         raise InvalidInputError(
             f"{name} has another vocabulary than the texts of the fit; give strings, or texts read by vocabulary_."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import nn
@@ -20,7 +21,7 @@ from fewhot.likelihoods.words import WordLikelihood
 from fewhot.models.decoder import ConvDecoder, Decoder
 from fewhot.models.encoder import Encoder
 from fewhot.models.sequence_decoder import SequenceDecoder
-from fewhot.nn import Convolutions, RowsMLP, UserBody, WordGRU
+from fewhot.nn import Convolutions, Pretrained, RowsMLP, UserBody, WordGRU
 
 
 def likelihood_for(spec: DataSpec, choice: str | Likelihood = "auto") -> Likelihood:
@@ -65,6 +66,11 @@ def encoder_for(
     """
     if choice == "gru":
         return Encoder(Identity(), WordGRU(spec.n_columns, n_hidden=_width_of_states(spec, hidden_layer_sizes)))
+    if isinstance(choice, Pretrained):
+        _require_texts(spec, "A pretrained encoder")
+        return Encoder(Identity(), copy.deepcopy(choice))
+    if isinstance(choice, nn.Module) and spec.kind == "text" and not isinstance(choice, Part):
+        return Encoder(Identity(), _user_texts(choice, spec.n_columns))
     if isinstance(choice, nn.Module):
         return Encoder(features_for(spec), _user_body(choice, spec.n_columns))
     if choice in ("auto", "mlp"):
@@ -107,13 +113,17 @@ def decoder_for(
 
 
 def _width_of_states(spec: DataSpec, hidden_layer_sizes: Sequence[int]) -> int:
-    if spec.kind != "text":
-        raise InvalidParameterError("encoder='gru' reads texts, and the data are rows of numbers; choose another.")
+    _require_texts(spec, "encoder='gru'")
     if len(hidden_layer_sizes) != 1:
         raise InvalidParameterError(
             f"hidden_layer_sizes is {tuple(hidden_layer_sizes)}, and encoder='gru' has one layer; give one width."
         )
     return hidden_layer_sizes[0]
+
+
+def _require_texts(spec: DataSpec, what: str) -> None:
+    if spec.kind != "text":
+        raise InvalidParameterError(f"{what} reads texts, and the data are rows of numbers; choose another encoder.")
 
 
 def rate_decay(n_steps: int) -> Cosine:
@@ -139,6 +149,31 @@ def _natural_likelihood(spec: DataSpec) -> str:
     return "negative-binomial" if spec.counts else "gaussian"
 
 
+def _user_texts(module: nn.Module, n_words: int) -> UserBody:
+    """Return a copy of a user's module, tried on two texts of unknown words."""
+    body = copy.deepcopy(module).float()
+    training, ids = body.training, torch.full((2, 3), min(2, n_words - 1))
+    body.eval()
+    try:
+        with torch.no_grad():
+            out = body(ids, torch.ones_like(ids, dtype=torch.bool))
+    except Exception as error:  # whatever a user's own code raises
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InvalidParameterError(
+            f"The encoder could not read ids and which of them are there ({reason}); it must map two (B, T) tensors to "
+            f"(B, H)."
+        ) from error
+    body.train(training)
+    return UserBody(body, n_out=_width_of(out))
+
+
+def _width_of(out: Any) -> int:
+    if not isinstance(out, torch.Tensor) or out.ndim != 2 or out.shape[0] != 2:
+        shape = tuple(out.shape) if isinstance(out, torch.Tensor) else type(out).__name__
+        raise InvalidParameterError(f"The encoder maps 2 rows to {shape}; it must give a (2, H) tensor.")
+    return out.shape[1]
+
+
 def _user_body(module: nn.Module, n_columns: int) -> Part:
     body = copy.deepcopy(module).float()
     training = body.training
@@ -153,7 +188,5 @@ def _user_body(module: nn.Module, n_columns: int) -> Part:
             f"it must map (B, {n_columns}) to (B, H)."
         ) from error
     body.train(training)
-    if not isinstance(out, torch.Tensor) or out.ndim != 2 or out.shape[0] != 2:
-        shape = tuple(out.shape) if isinstance(out, torch.Tensor) else type(out).__name__
-        raise InvalidParameterError(f"The encoder maps 2 rows to {shape}; it must give a (2, H) tensor.")
-    return body if isinstance(body, Part) else UserBody(body, n_out=out.shape[1])
+    width = _width_of(out)
+    return body if isinstance(body, Part) else UserBody(body, n_out=width)

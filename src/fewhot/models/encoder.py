@@ -29,6 +29,11 @@ class Encoder(Part):
         self.hidden_dropout = real_number("hidden_dropout", hidden_dropout, low=0, high=0.99)
 
     @property
+    def compiles(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the body can be compiled."""
+        return self.body.compiles
+
+    @property
     def n_out(self) -> int:
         """Width of the vectors."""
         return self.body.n_out  # pyright: ignore[reportReturnType]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.distributions import Distribution
 
 from fewhot.core.parts import Part
@@ -70,9 +70,9 @@ class LatentModel(Part):
         return max(0, self.objective.settled_at, *weights)
 
     @property
-    def compiles(self) -> bool:
-        """Whether a step can be compiled: neither the ascents of some procedures nor recurrent layers can."""
-        return self.inference.compiles and not any(isinstance(module, nn.RNNBase) for module in self.modules())
+    def compiles(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether a step can be compiled: the ascents of some procedures cannot, and some parts cannot."""
+        return self.inference.compiles and all(getattr(part, "compiles", True) for part in self.children())
 
     @property
     def draws_globally(self) -> bool:

@@ -47,6 +47,8 @@ class SequenceDecoder(Decoder):
         As `Decoder`.
     """
 
+    compiles = False  # recurrent layers
+
     def __init__(
         self,
         n_latent: int,

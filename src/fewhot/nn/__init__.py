@@ -6,6 +6,7 @@ from fewhot.nn.conv import Convolutions, PictureOutput, TransposedConvolutions
 from fewhot.nn.gru import WordGRU
 from fewhot.nn.mlp import MLP, RowsMLP, UserBody
 from fewhot.nn.places import Places
+from fewhot.nn.pretrained import Pretrained
 from fewhot.nn.rows_linear import RowsLinear
 from fewhot.nn.twin import Twin
 from fewhot.nn.word_scores import word_log_probs
@@ -17,6 +18,7 @@ __all__ = [
     "Convolutions",
     "PictureOutput",
     "Places",
+    "Pretrained",
     "RowsLinear",
     "RowsMLP",
     "TransposedConvolutions",

@@ -30,6 +30,8 @@ class WordGRU(Part):
         Width of the state.
     """
 
+    compiles = False  # recurrent layers
+
     def __init__(self, n_words: int, n_embedding: int = N_EMBEDDING, n_hidden: int = N_HIDDEN) -> None:
         super().__init__()
         self.n_words = n_words

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from fewhot.core.checks import one_of
 from fewhot.core.errors import InvalidInputError
 from fewhot.core.parts import Part
-from fewhot.core.records import Rows
+from fewhot.core.records import PADDING, Rows, Tokens
 from fewhot.core.registry import BODIES
 from fewhot.nn.rows_linear import RowsLinear
 
@@ -71,7 +71,10 @@ class RowsMLP(Part):
 
 @BODIES.register("user-body")
 class UserBody(Part):
-    """A user's own module, (B, n_in) tensor -> (B, n_out) tensor, in the place of an encoder's body."""
+    """A user's own module, (B, n_in) tensor -> (B, n_out) tensor, in the place of an encoder's body.
+
+    Of texts it reads the ids of their words and which of these are there: two (B, T) tensors.
+    """
 
     def __init__(self, module: nn.Module, n_out: int) -> None:
         super().__init__()
@@ -80,11 +83,14 @@ class UserBody(Part):
 
     def forward(self, x: Rows) -> Tensor:
         """Return the features of each row; sparse batches reach the module dense."""
-        return self._single(x) if x.n_rows == 1 else self.module(x.dense())
+        return self._single(x) if x.n_rows == 1 else self._read(x)
+
+    def _read(self, x: Rows) -> Tensor:
+        return self.module(x.ids, x.ids != PADDING) if isinstance(x, Tokens) else self.module(x.dense())
 
     def _single(self, x: Rows) -> Tensor:
         try:
-            return self.module(x.dense())
+            return self._read(x)
         except ValueError as error:
             if "more than 1 value per channel" not in str(error):
                 raise

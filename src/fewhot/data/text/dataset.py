@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fewhot.core.records import END, Batch, DataSpec, Tokens
+from fewhot.core.records import END, PADDING, Batch, DataSpec, Tokens
 from fewhot.data.dataset import CHUNK_ELEMENTS, Dataset, with_rows
 from fewhot.data.length_order import LengthOrder
 from fewhot.data.ragged import entries_of
@@ -19,6 +20,31 @@ WIDTHS = (*range(8, 32, 4), *range(32, 64, 8), *range(64, 128, 16), *range(128, 
 """The lengths that texts are padded to; beyond the last they are powers of two."""
 
 _TEXTS_AT_ONCE = 256
+
+
+class Pieces(NamedTuple):
+    """Lists of ids, one after the other: where each begins, and where the last one ends."""
+
+    ids: Tensor  # (n_tokens,) int32
+    offsets: Tensor  # (n + 1,) int64
+
+    def to(self, device: torch.device) -> Pieces:
+        """Return them on ``device``."""
+        return Pieces(self.ids.to(device), self.offsets.to(device))
+
+    def at(self, rows: np.ndarray) -> Pieces:
+        """Return some of the lists."""
+        take, offsets = entries_of(self.offsets.cpu().numpy(), rows)
+        device = self.ids.device
+        return Pieces(self.ids[torch.from_numpy(take).to(device)], torch.from_numpy(offsets).to(device))
+
+    def padded(self, index: Tensor, width: int) -> Tensor:
+        """Return the lists at ``index`` with zeros behind them, (B, width), int64."""
+        start = self.offsets[index]
+        place = torch.arange(width, device=self.ids.device)
+        inside = place < (self.offsets[index + 1] - start)[:, None]  # (B, T)
+        found = self.ids[torch.where(inside, start[:, None] + place, 0)]
+        return torch.where(inside, found.long(), PADDING)
 
 
 class TextDataset(Dataset):
@@ -36,16 +62,23 @@ class TextDataset(Dataset):
         What the ids stand for.
     spec
         What the texts are like.
+    pieces
+        The same texts as a pretrained encoder cuts them, where there is one.
     """
 
-    def __init__(self, ids: Tensor, offsets: Tensor, vocabulary: Vocabulary, spec: DataSpec) -> None:
+    def __init__(
+        self, ids: Tensor, offsets: Tensor, vocabulary: Vocabulary, spec: DataSpec, pieces: Pieces | None = None
+    ) -> None:
         self.ids = ids  # (n_tokens,) int32
         self.offsets = offsets  # (n + 1,) int64
         self.vocabulary = vocabulary
         self.spec = spec
         self.resident = True
         self.device = ids.device
+        self.pieces = pieces
         self.lengths = np.diff(offsets.cpu().numpy())
+        if pieces is not None:
+            self.lengths = np.maximum(self.lengths, np.diff(pieces.offsets.cpu().numpy()))
 
     @classmethod
     def of(cls, texts: Iterable[Iterable[str]], vocabulary: Vocabulary) -> TextDataset:
@@ -73,16 +106,25 @@ class TextDataset(Dataset):
         ids_, offsets_ = (torch.from_numpy(part.astype(dtype)) for part, dtype in ((ids, "i4"), (offsets, "i8")))
         return cls(ids_, offsets_, vocabulary, spec)
 
+    def with_pieces(self, pieces: Iterable[Sequence[int]]) -> TextDataset:
+        """Return these texts beside the ids that a pretrained encoder has for them, a list a text."""
+        ids, offsets = array("i"), array("q", [0])
+        for of_text in pieces:
+            ids.extend(piece + 1 for piece in of_text)
+            offsets.append(len(ids))
+        found = Pieces(torch.from_numpy(np.array(ids, "i4")), torch.from_numpy(np.array(offsets, "i8")))
+        return TextDataset(self.ids, self.offsets, self.vocabulary, self.spec, found.to(self.device))
+
     def to(self, device: torch.device) -> TextDataset:
         """Return these texts on ``device``."""
-        return TextDataset(self.ids.to(device), self.offsets.to(device), self.vocabulary, self.spec)
+        pieces = None if self.pieces is None else self.pieces.to(device)
+        return TextDataset(self.ids.to(device), self.offsets.to(device), self.vocabulary, self.spec, pieces)
 
     def subset(self, rows: np.ndarray) -> TextDataset:
         """Return the data set of some of the texts."""
-        take, offsets = entries_of(self.offsets.cpu().numpy(), rows)
-        ids = self.ids[torch.from_numpy(take).to(self.device)]
-        moved = torch.from_numpy(offsets).to(self.device)
-        return TextDataset(ids, moved, self.vocabulary, with_rows(self.spec, len(rows)))
+        ids, offsets = Pieces(self.ids, self.offsets).at(rows)
+        pieces = None if self.pieces is None else self.pieces.at(rows)
+        return TextDataset(ids, offsets, self.vocabulary, with_rows(self.spec, len(rows)), pieces)
 
     def width(self, rows: np.ndarray) -> int:
         """Return the smallest of the lengths that holds the longest of these texts."""
@@ -95,12 +137,9 @@ class TextDataset(Dataset):
     def batch(self, index: Tensor, width: int = 0) -> Batch:
         """Return the texts at ``index``, padded to ``width`` ids; 0 takes the width they need."""
         width = width or self.width(index.cpu().numpy())
-        start = self.offsets[index]
-        length = self.offsets[index + 1] - start
-        place = torch.arange(width, device=self.device)
-        inside = place < length[:, None]  # (B, T)
-        ids = self.ids[torch.where(inside, start[:, None] + place, 0)]
-        return Batch(Tokens(torch.where(inside, ids.long(), 0), self.spec.n_columns), index)
+        ids = Pieces(self.ids, self.offsets).padded(index, width)
+        pieces = None if self.pieces is None else self.pieces.padded(index, width)
+        return Batch(Tokens(ids, self.spec.n_columns, pieces), index)
 
     def words(self, row: int) -> list[str]:
         """Return the words of one text, as far as the vocabulary has them."""

@@ -1,0 +1,167 @@
+"""Pretrained transformers as encoders of texts."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from fewhot.core.checks import truth, whole_number
+from fewhot.core.errors import FewhotError, InvalidParameterError
+from fewhot.core.parts import Part
+from fewhot.core.records import PADDING, Tokens
+from fewhot.core.registry import BODIES
+from fewhot.core.warning import warn_caller
+
+N_PIECES = 512
+"""How many pieces of a text are read at most, unless told."""
+_TEXTS_AT_ONCE = 1024
+_NOT_OF_THE_NETWORK = ("_name_or_path", "transformers_version", "dtype")
+
+
+@BODIES.register("pretrained")
+class Pretrained(Part):
+    r"""Texts to vectors by a pretrained transformer: the mean of its last layer over a text's own pieces, (B, H).
+
+    .. math:: h = \frac{1}{T} \sum_{t=1}^{T} \mathrm{transformer}(x)_t
+
+    The transformer cuts texts in its own way. It never drops units, so that what it says of a text is certain. Weights
+    and pieces are saved with the model: a run that is loaded needs neither the files it came from nor a network.
+
+    Parameters
+    ----------
+    name
+        A folder with a transformer that the package transformers reads, or the name of one it has on disk.
+    trained
+        Whether the transformer learns with the model, or stays as it is.
+    max_length
+        How many pieces of a text are read at most; a warning says how many texts were cut.
+    architecture, pieces
+        What a saved file says of the transformer in the place of ``name``: its configuration, and its tokeniser.
+    """
+
+    compiles = False
+
+    def __init__(
+        self,
+        name: str | Path | None = None,
+        *,
+        trained: bool = True,
+        max_length: int = N_PIECES,
+        architecture: Mapping[str, Any] | None = None,
+        pieces: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.name = None if name is None else str(name)
+        self.trained = truth("trained", trained)
+        self.max_length = whole_number("max_length", max_length)
+        if architecture is not None and pieces is not None:
+            self.transformer, self.pieces = _of_architecture(architecture), pieces
+        elif self.name is not None:
+            self.transformer, self.pieces = _on_disk(self.name)
+        else:
+            raise InvalidParameterError("Pretrained was given no name; name a transformer, or the folder of one.")
+        if hasattr(self.transformer, "pooler"):
+            self.transformer.pooler = None  # of the first piece, which is not read
+        self.architecture = _plain(self.transformer.config.to_dict())
+        self.transformer.requires_grad_(self.trained)
+        self.transformer.eval()
+
+    @property
+    def n_out(self) -> int:
+        """Width of the vectors."""
+        return int(self.architecture["hidden_size"])
+
+    def train(self, mode: bool = True) -> Self:
+        """Stay as in use: no units are dropped in training."""
+        super().train(mode)
+        self.transformer.eval()
+        return self
+
+    def cut(self, texts: Iterable[str], unknown: str = "_UNK") -> Iterator[list[int]]:
+        """Return the ids of each text's pieces, with those that the transformer expects before and behind.
+
+        ``unknown`` is how unknown words are written in the texts; the transformer has a piece of its own for them.
+        """
+        tokeniser = import_module("tokenizers").Tokenizer.from_str(self.pieces)
+        tokeniser.no_padding()
+        tokeniser.no_truncation()
+        own = json.loads(self.pieces)["model"].get("unk_token") or unknown
+        most = min(self.max_length, int(self.architecture.get("max_position_embeddings", self.max_length)))
+        n_cut = n_texts = 0
+        for some in _some_at_a_time(texts):
+            for found in tokeniser.encode_batch([text.replace(unknown, own) for text in some]):
+                n_texts += 1
+                n_cut += len(found.ids) > most
+                yield found.ids if len(found.ids) <= most else [*found.ids[: most - 1], found.ids[-1]]
+        if n_cut:
+            warn_caller(f"{n_cut} of {n_texts} texts have more than {most} pieces and were cut there.", UserWarning)
+
+    def forward(self, x: Tokens) -> Tensor:
+        """Return the mean of the last layer over the pieces of each text."""
+        if x.pieces is None:
+            raise InvalidParameterError("The texts were not cut for this transformer; give them to an estimator.")
+        inside = x.pieces != PADDING
+        with torch.set_grad_enabled(torch.is_grad_enabled() and self.trained):
+            ids = (x.pieces - 1).clamp(min=0)
+            last = self.transformer(input_ids=ids, attention_mask=inside.long()).last_hidden_state
+        weights = inside.to(last.dtype)
+        return (last * weights[..., None]).sum(1) / weights.sum(1, keepdim=True).clamp(min=1)
+
+
+def _on_disk(name: str) -> tuple[Any, str]:
+    """Return a transformer and its tokeniser as JSON; nothing is fetched."""
+    transformers = _transformers()
+    try:
+        model = transformers.AutoModel.from_pretrained(name, local_files_only=True, dtype=torch.float32)
+        tokeniser = transformers.AutoTokenizer.from_pretrained(name, local_files_only=True, use_fast=True)
+        return model, tokeniser.backend_tokenizer.to_str()
+    except (OSError, ValueError, AttributeError) as error:
+        raise FewhotError(
+            f"No transformer called {name!r} is on disk, with its tokeniser; give the folder of one, or fetch it first "
+            f"by transformers.AutoModel.from_pretrained({name!r}) and AutoTokenizer.from_pretrained({name!r})."
+        ) from error
+
+
+def _of_architecture(architecture: Mapping[str, Any]) -> Any:
+    transformers = _transformers()
+    known = dict(architecture)
+    return transformers.AutoModel.from_config(transformers.AutoConfig.for_model(known.pop("model_type"), **known))
+
+
+def _transformers() -> Any:
+    try:
+        transformers = import_module("transformers")
+    except ImportError as error:
+        raise FewhotError(
+            "A pretrained encoder needs the package transformers, which is not installed: pip install 'fewhot[text]'."
+        ) from error
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+    transformers.utils.logging.disable_progress_bar()
+    return transformers
+
+
+def _plain(config: dict[str, Any]) -> dict[str, Any]:
+    """Return what of a configuration can be written to a file and says what the network is."""
+    return {
+        name: value
+        for name, value in config.items()
+        if isinstance(value, bool | int | float | str) and name not in _NOT_OF_THE_NETWORK
+    }
+
+
+def _some_at_a_time(texts: Iterable[str]) -> Iterator[list[str]]:
+    some: list[str] = []
+    for text in texts:
+        some.append(text)
+        if len(some) == _TEXTS_AT_ONCE:
+            yield some
+            some = []
+    if some:
+        yield some

