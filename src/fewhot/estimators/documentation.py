@@ -13,7 +13,8 @@ C = TypeVar("C", bound=type)
 SHARED = """\
 hidden_layer_sizes : sequence of int, default=None
         Widths of the encoder's hidden layers, {and_decoder}; None takes the recipe's,
-        {hidden}. With ``encoder="conv"`` they are channels, and None is (32, 64, 128).
+        {hidden}. With ``encoder="conv"`` they are channels, and None is (32, 64, 128); with "gru" one width,
+        and None is 512.
     likelihood : str or Likelihood, default="auto"
         How rows are scored: "bernoulli" (on grey levels this is BCE, not a proper likelihood), "gaussian", "laplace",
         "poisson", "negative-binomial", "multinomial" (without the multinomial coefficient, as is usual for
@@ -23,9 +24,11 @@ hidden_layer_sizes : sequence of int, default=None
     encoder : str or torch.nn.Module, default="auto"
         The encoder's body; "auto" takes the recipe's, "mlp". "mlp" is a perceptron on dense or sparse rows. "conv"
         takes rows of side² or 3 side² columns as square pictures, pixels line by line, each with its channels; every
-        layer halves them, in a frame of zeros where need be{and_back}. A module
-        from (B, n_features) to (B, H) is deep-copied at fit; it may have dropout, so the fit uses torch's global
-        generator: other threads should not draw from it meanwhile.
+        layer halves them, in a frame of zeros where need be{and_back}. "gru" reads
+        texts in order, and is what "auto" takes for them unless a likelihood is given. A module from (B, n_features),
+        or from ids of words and which of them are there, to (B, H) is deep-copied at fit, `fewhot.nn.Pretrained` among
+        them; one of your own may have dropout, so the fit uses torch's global generator: other threads should not draw
+        from it meanwhile.
     max_steps : int, default=None
         Optimisation steps; None takes the recipe's, {steps}.
     max_epochs : int, default=None

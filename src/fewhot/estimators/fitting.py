@@ -46,7 +46,8 @@ class Fitting(Arguments):
         Parameters
         ----------
         X
-            Rows: a dense or sparse array, a frame, a torch tensor, an AnnData or a memory-mapped array, (n, p).
+            Rows: a dense or sparse array, a frame, a torch tensor, an AnnData or a memory-mapped array, (n, p); or
+            texts, a list of strings.
         y
             Ignored.
         X_val
