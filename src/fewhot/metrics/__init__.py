@@ -19,6 +19,7 @@ from fewhot.metrics.likelihood import (
     perplexity,
     relaxation_gap,
 )
+from fewhot.metrics.marginal_probing import MarginalProbe, marginal_probe, marginal_probe_codes
 from fewhot.metrics.probing import ProbeResult, linear_probe, probe_codes, stratified_rows
 from fewhot.metrics.ranking import ndcg_at, ndcg_of, recall_at, recall_of, top_items
 from fewhot.metrics.rare_words import code_divergence, rare_word_correlation, rare_words
@@ -47,6 +48,7 @@ __all__ = [
     "InfoMEC",
     "InformationGap",
     "Interpolation",
+    "MarginalProbe",
     "Matching",
     "Number",
     "Perplexity",
@@ -83,6 +85,8 @@ __all__ = [
     "jacobian_spectrum",
     "linear_probe",
     "macro_f1",
+    "marginal_probe",
+    "marginal_probe_codes",
     "micro_f1",
     "mig",
     "ndcg_at",
