@@ -3,6 +3,7 @@
 from fewhot.metrics.activity import Activity, activity
 from fewhot.metrics.alarms import Alarm, alarms
 from fewhot.metrics.calibration import Calibration, calibration, planted_calibration, self_calibration
+from fewhot.metrics.class_words import ClassDistances, class_distances, class_divergences
 from fewhot.metrics.classes import ClassActivation, class_activation, gamma_class
 from fewhot.metrics.code_kinds import activity_probabilities, code_matrix
 from fewhot.metrics.dci import DCI, dci
@@ -33,6 +34,8 @@ from fewhot.metrics.summarise import summarise
 from fewhot.metrics.summary import Number, Summary
 from fewhot.metrics.topics import inverted_rbo, topic_coherence, topic_diversity
 from fewhot.metrics.traversal import Traversal, traverse
+from fewhot.metrics.unit_texts import TopTexts, unit_texts
+from fewhot.metrics.unit_words import unit_words
 from fewhot.metrics.verdicts import RULES, Rule
 from fewhot.metrics.words import TopWords, top_words
 
@@ -44,6 +47,7 @@ __all__ = [
     "Alarm",
     "Calibration",
     "ClassActivation",
+    "ClassDistances",
     "Estimate",
     "InfoMEC",
     "InformationGap",
@@ -60,6 +64,7 @@ __all__ = [
     "Spectrum",
     "Summary",
     "Switch",
+    "TopTexts",
     "TopWords",
     "Traversal",
     "active_units",
@@ -69,6 +74,8 @@ __all__ = [
     "average_hoyer",
     "calibration",
     "class_activation",
+    "class_distances",
+    "class_divergences",
     "code_divergence",
     "code_matrix",
     "dci",
@@ -113,4 +120,6 @@ __all__ = [
     "traverse",
     "unit_directions",
     "unit_matching",
+    "unit_texts",
+    "unit_words",
 ]
