@@ -64,7 +64,7 @@ def class_divergences(X: Any, y: Any, *, vocabulary: Vocabulary | None = None) -
 
     References
     ----------
-    Prokhorov, Li, Shareghi and Collier (2021), Learning sparse sentence encodings without supervision.
+    Prokhorov, Li, Shareghi and Collier (2021), Learning sparse sentence encoding without supervision.
 
     Examples
     --------

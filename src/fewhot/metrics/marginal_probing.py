@@ -112,7 +112,7 @@ def marginal_probe(
 
     References
     ----------
-    Prokhorov, Li, Shareghi and Collier (2021), Learning sparse sentence encodings without supervision. Slope, rate,
+    Prokhorov, Li, Shareghi and Collier (2021), Learning sparse sentence encoding without supervision. Slope, rate,
     batch and when to stop are not published; those here are ours.
 
     Examples
