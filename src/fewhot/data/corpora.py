@@ -75,7 +75,7 @@ def read_corpus(texts: Path, labels: Path, vocabulary: Path) -> Table:
 
     References
     ----------
-    Prokhorov, Li, Shareghi and Collier (2021), Learning sparse sentence encodings without supervision.
+    Prokhorov, Li, Shareghi and Collier (2021), Learning sparse sentence encoding without supervision.
     """
     words = [line.strip() for _, line in lines_of(vocabulary) if line.strip()]
     known = set(words)

@@ -3,6 +3,7 @@
 from fewhot.metrics.activity import Activity, activity
 from fewhot.metrics.alarms import Alarm, alarms
 from fewhot.metrics.calibration import Calibration, calibration, planted_calibration, self_calibration
+from fewhot.metrics.class_words import ClassDistances, class_distances, class_divergences
 from fewhot.metrics.classes import ClassActivation, class_activation, gamma_class
 from fewhot.metrics.code_kinds import activity_probabilities, code_matrix
 from fewhot.metrics.dci import DCI, dci
@@ -19,6 +20,7 @@ from fewhot.metrics.likelihood import (
     perplexity,
     relaxation_gap,
 )
+from fewhot.metrics.marginal_probing import MarginalProbe, marginal_probe, marginal_probe_codes
 from fewhot.metrics.probing import ProbeResult, linear_probe, probe_codes, stratified_rows
 from fewhot.metrics.ranking import ndcg_at, ndcg_of, recall_at, recall_of, top_items
 from fewhot.metrics.rare_words import code_divergence, rare_word_correlation, rare_words
@@ -32,6 +34,8 @@ from fewhot.metrics.summarise import summarise
 from fewhot.metrics.summary import Number, Summary
 from fewhot.metrics.topics import inverted_rbo, topic_coherence, topic_diversity
 from fewhot.metrics.traversal import Traversal, traverse
+from fewhot.metrics.unit_texts import TopTexts, unit_texts
+from fewhot.metrics.unit_words import unit_words
 from fewhot.metrics.verdicts import RULES, Rule
 from fewhot.metrics.words import TopWords, top_words
 
@@ -43,10 +47,12 @@ __all__ = [
     "Alarm",
     "Calibration",
     "ClassActivation",
+    "ClassDistances",
     "Estimate",
     "InfoMEC",
     "InformationGap",
     "Interpolation",
+    "MarginalProbe",
     "Matching",
     "Number",
     "Perplexity",
@@ -58,6 +64,7 @@ __all__ = [
     "Spectrum",
     "Summary",
     "Switch",
+    "TopTexts",
     "TopWords",
     "Traversal",
     "active_units",
@@ -67,6 +74,8 @@ __all__ = [
     "average_hoyer",
     "calibration",
     "class_activation",
+    "class_distances",
+    "class_divergences",
     "code_divergence",
     "code_matrix",
     "dci",
@@ -83,6 +92,8 @@ __all__ = [
     "jacobian_spectrum",
     "linear_probe",
     "macro_f1",
+    "marginal_probe",
+    "marginal_probe_codes",
     "micro_f1",
     "mig",
     "ndcg_at",
@@ -109,4 +120,6 @@ __all__ = [
     "traverse",
     "unit_directions",
     "unit_matching",
+    "unit_texts",
+    "unit_words",
 ]

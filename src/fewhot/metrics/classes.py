@@ -68,7 +68,7 @@ def class_activation(estimator: Any, X: Any, y: Any) -> ClassActivation:
     (2, 3)
     """
     p_active = activity_probabilities(estimator, X)
-    classes, index = _classes(y, len(p_active))
+    classes, index = class_places(y, len(p_active))
     return ClassActivation(
         classes=classes,
         n_rows=np.bincount(index, minlength=len(classes)),
@@ -102,24 +102,26 @@ def gamma_class(estimator: Any, X: Any, y: Any) -> np.ndarray:
     Prokhorov, Li, Shareghi and Collier (2021), Learning sparse sentence encoding without supervision.
     """
     off = 1 - activity_probabilities(estimator, X) >= _HALF
-    classes, index = _classes(y, len(off))
+    classes, index = class_places(y, len(off))
     return _class_means(off, index, len(classes))
 
 
-def _classes(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+def class_places(y: Any, n_rows: int, name: str = "y", rows: str = "X") -> tuple[np.ndarray, np.ndarray]:
     """Return the classes and each row's place among them; refuse labels that are missing."""
     if y is None:
-        raise InvalidInputError("y is None; give a class a row.")
+        raise InvalidInputError(f"{name} is None; give a class a row.")
     labels = np.asarray(y)
     if labels.shape != (n_rows,):
-        raise InvalidInputError(f"y has shape {labels.shape} and X has {n_rows} rows; give a class a row, ({n_rows},).")
+        raise InvalidInputError(
+            f"{name} has shape {labels.shape} and {rows} has {n_rows} rows; give a class a row, ({n_rows},)."
+        )
     missing = sum(map(_is_missing, y.tolist() if hasattr(y, "tolist") else list(y)))
     if missing:
-        raise InvalidInputError(f"{missing} of {n_rows} labels in y are missing; leave those rows out.")
+        raise InvalidInputError(f"{missing} of {n_rows} labels in {name} are missing; leave those rows out.")
     try:
         return np.unique(labels, return_inverse=True)
     except TypeError as error:
-        raise InvalidInputError("y mixes labels that have no common order; give numbers or names.") from error
+        raise InvalidInputError(f"{name} mixes labels that have no common order; give numbers or names.") from error
 
 
 def _is_missing(label: Any) -> bool:

@@ -64,11 +64,7 @@ def code_matrix(estimator: Any, X: Any, kind: Kind = "map", random_state: Any = 
     one_of("kind", kind, KINDS)
     if kind == "map":
         return transformed(estimator, X)
-    if estimator.refine_steps_:
-        raise InvalidParameterError(
-            f"kind is {kind!r} and the estimator refines its codes, of which only 'map' is known; "
-            f"ask for 'map' or set refine_steps=0."
-        )
+    check_unrefined(estimator, kind)
     code = {"mean": _mean, "slab_mean": _slab_mean, "sample": _sampler(resolve_seed(random_state))}[kind]
     parts = [code(estimator.module_, psi).cpu().numpy() for _, psi in encoded(estimator, X)]
     if kind == "sample" and estimator.module_.latent.gated and getattr(estimator, "sparse_output", False):
@@ -89,6 +85,15 @@ def activity_probabilities(estimator: Any, X: Any) -> np.ndarray:
     return np.concatenate([latent.summary(psi).logits.sigmoid().cpu().numpy() for _, psi in encoded(estimator, X)])
 
 
+def check_unrefined(estimator: Any, kind: str) -> None:
+    """Refuse other kinds than "map" for an estimator that refines, because they would be of another posterior."""
+    if estimator.refine_steps_:
+        raise InvalidParameterError(
+            f"kind is {kind!r} and the estimator refines its codes, of which only 'map' is known; "
+            f"ask for 'map' or set refine_steps=0."
+        )
+
+
 def encoded(estimator: Any, X: Any) -> Iterator[tuple[Batch, Any]]:
     """Yield batches of rows as the model observes them, with the encoder's local parameters; in float32."""
     module, data = estimator.module_, estimator._rows(X)
@@ -97,6 +102,14 @@ def encoded(estimator: Any, X: Any) -> Iterator[tuple[Batch, Any]]:
         for batch in data.batches(BATCH):
             seen = module.observe(batch, first)
             yield seen, module.psi(seen)
+
+
+def drawn(module: Any, psi: Any, generator: torch.Generator) -> torch.Tensor:
+    """Return one draw of the code of every row, with exact gates."""
+    local = next(iter(psi.values()))
+    noise = module.latent.noise(local.shape[0], generator)
+    noise = {name: value.to(local.device) for name, value in noise.items()}
+    return module.latent.draw(module.posterior(psi, EXACT), noise).z
 
 
 def _mean(module: Any, psi: Any) -> torch.Tensor:
@@ -109,11 +122,4 @@ def _slab_mean(module: Any, psi: Any) -> torch.Tensor:
 
 def _sampler(seed: int) -> Callable[[Any, Any], torch.Tensor]:
     generator = stream(seed, "codes")
-
-    def sample(module: Any, psi: Any) -> torch.Tensor:
-        local = next(iter(psi.values()))
-        noise = module.latent.noise(local.shape[0], generator)
-        noise = {name: value.to(local.device) for name, value in noise.items()}
-        return module.latent.draw(module.posterior(psi, EXACT), noise).z
-
-    return sample
+    return lambda module, psi: drawn(module, psi, generator)

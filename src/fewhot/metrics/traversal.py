@@ -123,6 +123,14 @@ def named_units(units: Any, n_units: int) -> list[int]:
     return chosen
 
 
+def chosen_units(units: Any, n_units: int) -> np.ndarray:
+    """Return unit numbers, all of them for None; at least one."""
+    chosen = np.array(range(n_units) if units is None else named_units(units, n_units), dtype=np.int64)
+    if not len(chosen):
+        raise InvalidParameterError("units is empty; name at least one unit, or give None.")
+    return chosen
+
+
 def prior_values(estimator: Any, code: np.ndarray, units: Sequence[int], stds: float, n_values: int) -> np.ndarray:
     """Return evenly spaced values within so many standard deviations of units' priors, (units, n_values)."""
     reach = real_number("prior_stds", stds, low=0, open_low=True)

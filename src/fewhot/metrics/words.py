@@ -14,7 +14,7 @@ from fewhot.core.checks import whole_number
 from fewhot.core.devices import in_float32
 from fewhot.core.errors import InvalidParameterError
 from fewhot.metrics.proportions import decoder_module, log_proportions
-from fewhot.metrics.traversal import named_units
+from fewhot.metrics.traversal import chosen_units
 
 _UNITS_AT_ONCE = 64
 
@@ -122,17 +122,15 @@ def top_words(
     """
     topics = getattr(estimator, "topics_", None)
     n_units, n_words = _sizes(decoder_module(estimator)) if topics is None else topics.shape
-    words = _vocabulary(estimator, vocabulary, n_words)
+    words = words_of_columns(estimator, vocabulary, n_words)
     if whole_number("n", n) > n_words:
         raise InvalidParameterError(f"n is {n} and the vocabulary has {n_words} words; ask for at most as many.")
-    chosen = np.array(range(n_units) if units is None else named_units(units, n_units), dtype=np.int64)
-    if not len(chosen):
-        raise InvalidParameterError("units is empty; name at least one unit, or give None.")
+    chosen = chosen_units(units, n_units)
     if topics is None:
-        parts = [(_best(up, n), _best(down, n)) for up, down in _gains(estimator.module_, chosen)]
+        parts = [(largest(up, n), largest(down, n)) for up, down in _gains(estimator.module_, chosen)]
         up, down = ([np.concatenate(both) for both in zip(*side, strict=True)] for side in zip(*parts, strict=True))
     else:
-        up = _best(topics[chosen], n)
+        up = largest(topics[chosen], n)
         down = (up[0][:, :0], up[1][:, :0])
     return TopWords(
         units=chosen,
@@ -149,18 +147,8 @@ def unnamed(n_words: int) -> list[str]:
     return [f"column {column}" for column in range(n_words)]
 
 
-def _pairs(words: list[str], scores: list[float]) -> list[dict[str, Any]]:
-    return [{"word": word, "score": score} for word, score in zip(words, scores, strict=True)]
-
-
-def _sizes(module: Any) -> tuple[int, int]:
-    """Return how many units a model has, and how many words."""
-    device, n_units = next(module.parameters()).device, int(module.latent.n_latent)
-    with torch.no_grad():
-        return n_units, int(log_proportions(module, torch.zeros(1, n_units, device=device)).shape[-1])
-
-
-def _vocabulary(estimator: Any, vocabulary: Sequence[str] | None, n_words: int) -> tuple[str, ...]:
+def words_of_columns(estimator: Any, vocabulary: Sequence[str] | None, n_words: int) -> tuple[str, ...]:
+    """Return the word of each column: those given, or the estimator's names of columns, or "column 0" and so on."""
     named: Sequence[str] = getattr(estimator, "feature_names_in_", unnamed(n_words))
     given = named if vocabulary is None else vocabulary
     if isinstance(given, str):
@@ -171,6 +159,23 @@ def _vocabulary(estimator: Any, vocabulary: Sequence[str] | None, n_words: int) 
             f"vocabulary has {len(words)} words and the model was fitted with {n_words}; give one a column."
         )
     return words
+
+
+def largest(scores: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return columns and scores of the ``n`` largest of each row, largest first; of equals, the first column."""
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
+    return order, np.take_along_axis(scores, order, axis=1)
+
+
+def _pairs(words: list[str], scores: list[float]) -> list[dict[str, Any]]:
+    return [{"word": word, "score": score} for word, score in zip(words, scores, strict=True)]
+
+
+def _sizes(module: Any) -> tuple[int, int]:
+    """Return how many units a model has, and how many words."""
+    device, n_units = next(module.parameters()).device, int(module.latent.n_latent)
+    with torch.no_grad():
+        return n_units, int(log_proportions(module, torch.zeros(1, n_units, device=device)).shape[-1])
 
 
 @torch.no_grad()
@@ -191,9 +196,3 @@ def _gains(module: Any, units: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndar
 
 def _centred(gains: Tensor) -> np.ndarray:
     return (gains - gains.mean(-1, keepdim=True)).cpu().numpy()
-
-
-def _best(scores: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return columns and scores of the ``n`` largest of each row, largest first; of equals, the first column."""
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
-    return order, np.take_along_axis(scores, order, axis=1)

@@ -27,7 +27,7 @@ def clean(text: str) -> str:
 
     References
     ----------
-    Prokhorov, Li, Shareghi and Collier (2021), Learning sparse sentence encodings without supervision.
+    Prokhorov, Li, Shareghi and Collier (2021), Learning sparse sentence encoding without supervision.
 
     Examples
     --------
