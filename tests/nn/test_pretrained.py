@@ -124,6 +124,20 @@ def test_prepared_texts_are_cut_by_their_words(folder: Path) -> None:
     np.testing.assert_allclose(model.transform(text_dataset(TEXTS[:3], model.vocabulary_)), model.transform(TEXTS[:3]))
 
 
+def test_batches_hold_the_pieces_of_texts_that_have_more_of_them_than_words(folder: Path) -> None:
+    body = Pretrained(folder)
+    texts = ["sun", "sun"]
+    data = text_dataset(texts).with_pieces([[2, *range(4, 14), 3], [2, 6, 3]])
+    assert data.lengths.tolist() == [2, 2]
+    batch = data.subset(np.array([1, 0])).batch(torch.tensor([0, 1]))
+    assert isinstance(batch.x, Tokens)
+    assert batch.x.pieces is not None
+    assert batch.x.pieces.shape == batch.x.ids.shape == (2, 12)
+    assert batch.x.pieces[0].tolist() == [3, 7, 4, *[0] * 9]
+    alone = data.subset(np.array([0])).batch(torch.tensor([0]))
+    torch.testing.assert_close(body(batch.x)[1:], body(alone.x), atol=1e-5, rtol=1e-4)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("name", ["no-such-transformer", "/no/such/folder", ""])
 def test_a_name_that_is_not_on_disk_says_how_to_get_it(name: str) -> None:
     with pytest.raises(FewhotError, match=r"^No transformer called .* is on disk, with its tokeniser; give the folder"):

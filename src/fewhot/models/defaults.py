@@ -151,42 +151,35 @@ def _natural_likelihood(spec: DataSpec) -> str:
 
 def _user_texts(module: nn.Module, n_words: int) -> UserBody:
     """Return a copy of a user's module, tried on two texts of unknown words."""
-    body = copy.deepcopy(module).float()
-    training, ids = body.training, torch.full((2, 3), min(2, n_words - 1))
-    body.eval()
-    try:
-        with torch.no_grad():
-            out = body(ids, torch.ones_like(ids, dtype=torch.bool))
-    except Exception as error:  # whatever a user's own code raises
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise InvalidParameterError(
-            f"The encoder could not read ids and which of them are there ({reason}); it must map two (B, T) tensors to "
-            f"(B, H)."
-        ) from error
-    body.train(training)
-    return UserBody(body, n_out=_width_of(out))
-
-
-def _width_of(out: Any) -> int:
-    if not isinstance(out, torch.Tensor) or out.ndim != 2 or out.shape[0] != 2:
-        shape = tuple(out.shape) if isinstance(out, torch.Tensor) else type(out).__name__
-        raise InvalidParameterError(f"The encoder maps 2 rows to {shape}; it must give a (2, H) tensor.")
-    return out.shape[1]
+    ids = torch.full((2, 3), min(2, n_words - 1))
+    read = (ids, torch.ones_like(ids, dtype=torch.bool))
+    body, width = _tried(module, read, "ids and which of them are there", "two (B, T) tensors")
+    return UserBody(body, n_out=width)
 
 
 def _user_body(module: nn.Module, n_columns: int) -> Part:
+    """Return a copy of a user's module, tried on two rows of zeros."""
+    zeros = torch.zeros(2, n_columns)
+    read = (Dense(zeros) if isinstance(module, Part) else zeros,)
+    body, width = _tried(module, read, f"rows of {n_columns} columns", f"(B, {n_columns})")
+    return body if isinstance(body, Part) else UserBody(body, n_out=width)
+
+
+def _tried(module: nn.Module, read: tuple[Any, ...], what: str, shape: str) -> tuple[nn.Module, int]:
+    """Return a copy of a module and the width of what it makes of two rows; ``what`` and ``shape`` describe these."""
     body = copy.deepcopy(module).float()
     training = body.training
     body.eval()
     try:
         with torch.no_grad():
-            out = body(Dense(torch.zeros(2, n_columns)) if isinstance(body, Part) else torch.zeros(2, n_columns))
+            out = body(*read)
     except Exception as error:  # whatever a user's own code raises
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise InvalidParameterError(
-            f"The encoder could not read rows of {n_columns} columns ({reason}); "
-            f"it must map (B, {n_columns}) to (B, H)."
+            f"The encoder could not read {what} ({reason}); it must map {shape} to (B, H)."
         ) from error
     body.train(training)
-    width = _width_of(out)
-    return body if isinstance(body, Part) else UserBody(body, n_out=width)
+    if not isinstance(out, torch.Tensor) or out.ndim != 2 or out.shape[0] != 2:
+        made = tuple(out.shape) if isinstance(out, torch.Tensor) else type(out).__name__
+        raise InvalidParameterError(f"The encoder maps 2 rows to {made}; it must give a (2, H) tensor.")
+    return body, out.shape[1]

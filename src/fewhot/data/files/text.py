@@ -35,7 +35,7 @@ def read_texts(path: str | Path) -> list[str]:
 
 
 def read_txt(path: Path, label: str | int | None = None) -> Table:
-    """Refuse texts, of which no model here can make use yet."""
+    """Refuse texts, which are fitted in Python alone."""
     raise _needs_text_model(path, len(read_texts(path)))
 
 
@@ -66,8 +66,8 @@ def read_jsonl(path: Path, label: str | int | None = None) -> Table:
 
 def _needs_text_model(path: Path, n_texts: int) -> DataError:
     return DataError(
-        f"{path} holds {n_texts} texts, and no model here reads text yet; count the words first (scikit-learn's "
-        f"CountVectorizer) and save the counts with scipy.sparse.save_npz."
+        f"{path} holds {n_texts} texts, and the program reads numbers; fit a list of strings in Python, or count the "
+        f"words first (scikit-learn's CountVectorizer) and save the counts with scipy.sparse.save_npz."
     )
 
 

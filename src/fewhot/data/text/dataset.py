@@ -77,8 +77,8 @@ class TextDataset(Dataset):
         self.device = ids.device
         self.pieces = pieces
         self.lengths = np.diff(offsets.cpu().numpy())
-        if pieces is not None:
-            self.lengths = np.maximum(self.lengths, np.diff(pieces.offsets.cpu().numpy()))
+        in_pieces = 0 if pieces is None else np.diff(pieces.offsets.cpu().numpy())
+        self._padded_from = np.maximum(self.lengths, in_pieces)
 
     @classmethod
     def of(cls, texts: Iterable[Iterable[str]], vocabulary: Vocabulary) -> TextDataset:
@@ -128,11 +128,11 @@ class TextDataset(Dataset):
 
     def width(self, rows: np.ndarray) -> int:
         """Return the smallest of the lengths that holds the longest of these texts."""
-        return text_width(int(self.lengths[rows].max(initial=1)))
+        return text_width(int(self._padded_from[rows].max(initial=1)))
 
     def order(self, batch_size: int, seed: int) -> LengthOrder:
         """Return an order whose batches hold texts of similar length."""
-        return LengthOrder(self.lengths, batch_size, seed, self.device)
+        return LengthOrder(self._padded_from, batch_size, seed, self.device)
 
     def batch(self, index: Tensor, width: int = 0) -> Batch:
         """Return the texts at ``index``, padded to ``width`` ids; 0 takes the width they need."""
