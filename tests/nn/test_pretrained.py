@@ -106,6 +106,22 @@ def test_models_read_by_it_and_say_by_their_own_words(folder: Path, cls: Any, tr
     again.set_params(max_steps=2).fit(TEXTS)  # fitted again, from the transformer of the run
 
 
+def test_the_transformer_learns_at_a_rate_of_its_own(folder: Path) -> None:
+    def moved(**options: Any) -> tuple[float, float]:
+        model = fh.VAE(4, encoder=Pretrained(folder, **options), **SMALL | {"max_steps": 1}).fit(TEXTS)
+        before = Pretrained(folder).state_dict()
+        after = model.module_.encoder.body.state_dict()
+        fresh = fh.VAE(4, encoder=Pretrained(folder), **SMALL | {"max_steps": 1, "learning_rate": 1e-12}).fit(TEXTS)
+        heads = (m.module_.latent.state_dict() for m in (model, fresh))
+        furthest = max(float((after[name] - before[name]).abs().max()) for name in before)
+        return furthest, max(float((a - b).abs().max()) for a, b in zip(*(h.values() for h in heads), strict=True))
+
+    (slow, heads), (fast, same_heads) = moved(learning_rate=1e-5), moved()
+    assert slow == pytest.approx(1e-5, rel=0.05)  # the first step of Adam is as long as its rate
+    assert fast == pytest.approx(1e-3, rel=0.05)
+    assert heads == same_heads == pytest.approx(1e-3, rel=0.05)
+
+
 def test_a_saved_run_needs_no_files_of_the_transformer(folder: Path, tmp_path: Path) -> None:
     model = fh.VAE(2, encoder=Pretrained(folder), **SMALL).fit(TEXTS)
     model.save(tmp_path / "run")

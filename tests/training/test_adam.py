@@ -53,3 +53,34 @@ def test_nothing_moves_once_halted(update: object, spec: OptimiserSpec) -> None:
     after = moved(update, n_steps=5, halted_from=3, spec=spec)
     for a, b in zip(before, after, strict=True):
         assert torch.equal(a, b)
+
+
+def test_parameters_with_a_rate_of_their_own_move_as_by_an_optimiser_of_their_own() -> None:
+    def trained(steps: int, from_state: dict[str, torch.Tensor] | None = None) -> tuple[list[torch.Tensor], dict]:
+        generator = torch.Generator().manual_seed(0)
+        fast, slow = (nn.Parameter(torch.zeros(5)) for _ in range(2))
+        rate, scale, halted = torch.tensor(0.1), torch.tensor(1.0), torch.tensor(0.0)
+        made = adam.adam([fast, slow], {id(slow): 0.01}, SPEC, rate=rate, scale=scale, halted=halted)
+        if from_state is not None:
+            made.load(from_state)
+        reference = [nn.Parameter(torch.zeros(5)) for _ in range(2)]
+        theirs = [
+            torch.optim.Adam([weight], lr=lr, weight_decay=SPEC.weight_decay)
+            for weight, lr in zip(reference, (0.1, 0.001), strict=True)
+        ]
+        for _ in range(steps):
+            for ours, other in zip((fast, slow), reference, strict=True):
+                ours.grad = torch.randn(5, generator=generator)
+                other.grad = ours.grad.clone()
+            made.step()
+            for optimiser in theirs:
+                optimiser.step()
+        if from_state is None:
+            for ours, other in zip((fast, slow), reference, strict=True):
+                torch.testing.assert_close(ours, other)
+        return [fast.detach(), slow.detach()], {name: value.clone() for name, value in made.state().items()}
+
+    _, state = trained(4)
+    assert float(state["group0/count"]) == float(state["group1/count"]) == 4
+    _, further = trained(3, state)
+    assert float(further["group1/count"]) == 7

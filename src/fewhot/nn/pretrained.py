@@ -12,7 +12,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from fewhot.core.checks import truth, whole_number
+from fewhot.core.checks import real_number, truth, whole_number
 from fewhot.core.errors import FewhotError, InvalidParameterError
 from fewhot.core.parts import Part
 from fewhot.core.records import PADDING, Tokens
@@ -40,6 +40,8 @@ class Pretrained(Part):
         A folder with a transformer that the package transformers reads, or the name of one it has on disk.
     trained
         Whether the transformer learns with the model, or stays as it is.
+    learning_rate
+        Adam's rate for the transformer, whose weights want smaller steps than fresh ones; None takes the model's.
     max_length
         How many pieces of a text are read at most; a warning says how many texts were cut.
     architecture, pieces
@@ -53,6 +55,7 @@ class Pretrained(Part):
         name: str | Path | None = None,
         *,
         trained: bool = True,
+        learning_rate: float | None = None,
         max_length: int = N_PIECES,
         architecture: Mapping[str, Any] | None = None,
         pieces: str | None = None,
@@ -60,6 +63,9 @@ class Pretrained(Part):
         super().__init__()
         self.name = None if name is None else str(name)
         self.trained = truth("trained", trained)
+        self.learning_rate = (
+            None if learning_rate is None else real_number("learning_rate", learning_rate, low=0, open_low=True)
+        )
         self.max_length = whole_number("max_length", max_length)
         if architecture is not None and pieces is not None:
             self.transformer, self.pieces = _of_architecture(architecture), pieces

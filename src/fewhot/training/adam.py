@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -112,14 +112,91 @@ class FusedAdam:
             value.copy_(state[name])
 
 
+class GroupedAdam:
+    """Several `FusedAdam`, each with a rate of its own relative to the first's, as if they were one.
+
+    Parameters
+    ----------
+    groups
+        What to move, by the rate relative to ``rate``.
+    spec, rate, scale, halted
+        As `FusedAdam`.
+    """
+
+    def __init__(
+        self,
+        groups: Mapping[float, Sequence[nn.Parameter]],
+        spec: OptimiserSpec,
+        *,
+        rate: Tensor,
+        scale: Tensor,
+        halted: Tensor,
+    ) -> None:
+        self.rate = rate
+        self.parts = {
+            relative: FusedAdam(parameters, spec, rate=torch.zeros_like(rate), scale=scale, halted=halted)
+            for relative, parameters in groups.items()
+        }
+
+    def compile(self, **options: Any) -> None:
+        """Use the compiled update from now on."""
+        for part in self.parts.values():
+            part.compile(**options)
+
+    def forget_compiled(self) -> None:
+        """Use the fused kernel again."""
+        for part in self.parts.values():
+            part.forget_compiled()
+
+    def zero_grad(self) -> None:
+        """Forget the gradients."""
+        for part in self.parts.values():
+            part.zero_grad()
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Move every parameter that has a gradient, by its rate."""
+        for relative, part in self.parts.items():
+            torch.mul(self.rate, relative, out=part.rate)
+            part.step()
+
+    def flush_tiny(self) -> None:
+        """Zero moments that no longer move anything."""
+        for part in self.parts.values():
+            part.flush_tiny()
+
+    def state(self) -> dict[str, Tensor]:
+        """Return the tensors a checkpoint needs."""
+        parts = enumerate(self.parts.values())
+        return {f"group{i}/{name}": value for i, part in parts for name, value in part.state().items()}
+
+    def load(self, state: dict[str, Tensor]) -> None:
+        """Take a checkpoint's tensors back."""
+        for name, value in self.state().items():
+            value.copy_(state[name])
+
+
+def adam(
+    parameters: Sequence[nn.Parameter],
+    relative_rates: Mapping[int, float],
+    spec: OptimiserSpec,
+    **scalars: Tensor,
+) -> FusedAdam | GroupedAdam:
+    """Return one optimiser of parameters, of which ``relative_rates`` names some by their id."""
+    groups: dict[float, list[nn.Parameter]] = {}
+    for parameter in parameters:
+        groups.setdefault(relative_rates.get(id(parameter), 1.0), []).append(parameter)
+    return FusedAdam(parameters, spec, **scalars) if set(groups) <= {1.0} else GroupedAdam(groups, spec, **scalars)
+
+
 def _fused(lists: _Lists, scalars: _Scalars, spec: OptimiserSpec) -> None:
     weights, gradients, first, second, largest = lists
     count, rate, scale, halted = scalars
     count += 1 - halted
     # On a CPU, where reading a number is free, a scale of 1 is left out: dividing would write every gradient again.
     divides = weights[0].device.type != "cpu" or float(scale) != 1.0
-    adam = torch._fused_adamw_ if spec.decoupled_weight_decay else torch._fused_adam_  # pyright: ignore[reportPrivateImportUsage]
-    adam(
+    fused = torch._fused_adamw_ if spec.decoupled_weight_decay else torch._fused_adam_  # pyright: ignore[reportPrivateImportUsage]
+    fused(
         weights,
         gradients,
         first,

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from fewhot.core.devices import matrix_precision
 from fewhot.core.records import Batch, Knobs, Noise, Params
 from fewhot.inference.phases import Phase
 from fewhot.models.latent_model import LatentModel
-from fewhot.training.adam import FusedAdam
+from fewhot.training.adam import adam
 from fewhot.training.compiling import compiled
 from fewhot.training.meter import Halt, Meter, scalars
 from fewhot.training.settings import Settings
@@ -55,8 +55,9 @@ class TrainStep:
         self.rates = [torch.zeros((), device=device) for _ in self.phases]
         self.norms = [torch.zeros((), device=device) for _ in self.phases]  # running means; 0 before the first
         self.scales = [torch.ones((), device=device) for _ in self.phases]
+        own = own_rates(model, settings.learning_rate)
         self.optimisers = [
-            FusedAdam(phase.parameters, phase.optimiser, rate=rate, scale=scale, halted=self.halt.raised)
+            adam(phase.parameters, own, phase.optimiser, rate=rate, scale=scale, halted=self.halt.raised)
             for phase, rate, scale in zip(self.phases, self.rates, self.scales, strict=True)
         ]
         self._reduce = reduce_gradients
@@ -156,6 +157,12 @@ class TrainStep:
             norm.copy_(tensors[f"norm/{i}"])
         for i, optimiser in enumerate(self.optimisers):
             optimiser.load({name: tensors[f"optimiser/{i}/{name}"] for name in optimiser.state()})
+
+
+def own_rates(model: nn.Module, learning_rate: float) -> dict[int, float]:
+    """Return the rates of parts that have their own, relative to the run's, by the ids of their parameters."""
+    rates = ((part, getattr(part, "learning_rate", None)) for part in model.modules())
+    return {id(p): rate / learning_rate for part, rate in rates if rate is not None for p in part.parameters()}
 
 
 def _rate_of(knobs: Knobs) -> Params:
