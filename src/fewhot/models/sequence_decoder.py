@@ -157,11 +157,15 @@ class SpokenTexts(NamedTuple):
         return torch.cat([self._scored(*piece) for piece in pieces]).view(self.codes.shape[:-1])
 
     def _scored(self, codes: Tensor, ids: Tensor) -> Tensor:
-        states = self.decoder.states(codes, ids).flatten(0, 1)
-        output = self.decoder.output
+        states, words = self.decoder.states(codes, ids).flatten(0, 1), ids.flatten()
+        output, inside = self.decoder.output, words != PADDING
         assert isinstance(output, nn.Linear)
-        said = word_log_probs(states, output.weight, output.bias, ids.flatten()).view(ids.shape)
-        return torch.where(ids != PADDING, said, 0.0).sum(-1)
+        if ids.device.type == "cpu":  # scores are most of the work, and a CPU can leave those of padding out
+            said = word_log_probs(states[inside], output.weight, output.bias, words[inside])
+            said = said.new_zeros(len(words)).masked_scatter(inside, said)
+        else:
+            said = torch.where(inside, word_log_probs(states, output.weight, output.bias, words), 0.0)
+        return said.view(ids.shape).sum(-1)
 
     @property
     def mean(self) -> Tensor:

@@ -7,8 +7,8 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-MOST_SCORES = 2**26
-"""How many scores are in memory at once: 256 MiB of them."""
+MOST_SCORES = 2**28
+"""How many scores are in memory at once: 1 GiB of them."""
 
 
 def word_log_probs(states: Tensor, weight: Tensor, bias: Tensor, words: Tensor) -> Tensor:
