@@ -79,6 +79,19 @@ def test_saved_models_of_texts_read_and_say_as_before(fitted: dict[str, Any], na
 
 
 @every_model
+def test_held_out_texts_are_watched(name: str) -> None:
+    model = MODELS[name](n_iter_no_change=None).fit(TEXTS[:80], X_val=TEXTS[80:])
+    assert {record["rows"] for record in model.history_} == {"held-out"}
+
+
+@every_model
+def test_models_of_texts_are_summarised(fitted: dict[str, Any], name: str) -> None:
+    summary = fh.metrics.summarise(fitted[name], TEXTS[:30])
+    assert np.isfinite(summary.value("bound"))
+    assert all(alarm.sentence for alarm in fh.metrics.alarms(summary))
+
+
+@every_model
 def test_fits_repeat(fitted: dict[str, Any], name: str) -> None:
     again = clone(fitted[name]).fit(TEXTS)
     np.testing.assert_array_equal(again.score_samples(TEXTS[:5]), fitted[name].score_samples(TEXTS[:5]))
@@ -195,6 +208,21 @@ def test_a_later_fit_on_numbers_forgets_the_words() -> None:
 def test_networks_that_do_not_suit_texts_are_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(FewhotError) as caught:
         fh.VAE(2, **SMALL | arguments).fit(TEXTS)
+    assert_one_sentence(caught.value)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: fh.NFA(2, encoder="gru", **SMALL).fit(TEXTS),
+        lambda: fh.VSC(4, prior="pseudo-inputs", alpha=0.2, **SMALL).fit(TEXTS),
+        lambda: fh.SDLGMClassifier(4, dropout=0.2, **SMALL).fit(TEXTS, np.eye(2)[np.arange(120) % 2]),
+    ],
+    ids=["features of counts", "pseudo-inputs", "dropout"],
+)
+def test_what_is_of_numbers_does_not_go_with_texts_in_order(make: Any) -> None:
+    with pytest.raises(FewhotError, match="give encoder='mlp', which reads the counts of words") as caught:
+        make()
     assert_one_sentence(caught.value)
 
 

@@ -108,6 +108,7 @@ class OneExactUnit:
     latent: Any
     prior: Any
     decoder: Any
+    reads_what_it_makes = True
 
     def __init__(self, bias: float = 0.0) -> None:
         self.latent = SimpleNamespace(gated=True, summary=lambda psi: SimpleNamespace(logits=psi["logits"] + bias))

@@ -134,6 +134,38 @@ def test_a_saved_run_needs_no_files_of_the_transformer(folder: Path, tmp_path: P
     )
 
 
+def test_held_out_and_later_texts_are_cut_as_those_of_the_fit(folder: Path) -> None:
+    model = fh.VAE(2, encoder=Pretrained(folder), **SMALL).fit(TEXTS, X_val=TEXTS[:8])
+    codes = model.transform(TEXTS[:3])
+    model.set_params(encoder="auto")
+    np.testing.assert_array_equal(model.transform(TEXTS[:3]), codes)
+    model.fit(TEXTS, X_val=TEXTS[:8])
+    assert not isinstance(model.module_.encoder.body, Pretrained)
+
+
+def test_texts_with_more_words_than_the_transformer_reads_are_cut(folder: Path) -> None:
+    with pytest.warns(UserWarning, match="1 of 61 texts have more than 20 pieces"):
+        model = fh.VAE(2, encoder=Pretrained(folder), **SMALL).fit([*TEXTS, "sun " * 100])
+    with pytest.warns(UserWarning, match="1 of 1 texts have more than 20 pieces"):
+        assert np.isfinite(model.score(["sun " * 700]))
+
+
+def test_another_transformer_is_not_trained_further(folder: Path) -> None:
+    model = fh.VAE(2, encoder=Pretrained(folder, trained=False), warm_start=True, **SMALL).fit(TEXTS)
+    model.set_params(encoder=Pretrained(folder, trained=True))
+    with pytest.raises(InvalidParameterError, match=r"^encoder changed since the model was built"):
+        model.fit(TEXTS)
+
+
+def test_words_and_texts_of_units_are_of_the_texts_as_given(folder: Path) -> None:
+    texts = ["sun is hot", "the sea XX", "blue of the sea", "hot"] * 10
+    model = fh.VSC(4, l0=2, encoder=Pretrained(folder), **SMALL).fit(texts)
+    shown = fh.metrics.unit_texts(model, texts, n=1)
+    largest = np.abs(model.transform(texts).toarray()).max(axis=0)
+    for unit, values in zip(shown.units, shown.values, strict=True):
+        assert (abs(values[0]) if len(values) else 0.0) == pytest.approx(largest[unit])
+
+
 def test_prepared_texts_are_cut_by_their_words(folder: Path) -> None:
     data = text_dataset(TEXTS, tokeniser="spaces")
     model = fh.VAE(2, encoder=Pretrained(folder), **SMALL).fit(data)

@@ -41,6 +41,10 @@ def sample(
     from fewhot.cli.runs import load_run
 
     estimator = load_run(run, device)
+    if hasattr(estimator, "vocabulary_"):
+        for text in estimator.sample(n, random_state=seed, kind=kind):
+            say(str(text))
+        return
     shape, names = _known(run)
     target = free_file(out or run / ("samples.png" if shape else "samples.csv"), force=force)
     rows = estimator.sample(n, random_state=seed, kind=kind)

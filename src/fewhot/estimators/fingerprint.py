@@ -74,7 +74,7 @@ def _digest(data: Dataset) -> str:
         arrays = [data.values, data.columns, data.offsets]
     elif isinstance(data, TextDataset):
         digest.update(json.dumps(data.vocabulary.to_config()).encode())
-        arrays = [data.ids, data.offsets]
+        arrays = [data.ids, data.offsets, *(data.pieces or ())]
     else:
         assert isinstance(data, DenseDataset)
         step = 1 if data.resident else max(1, data.n_rows // _SAMPLED_ROWS)

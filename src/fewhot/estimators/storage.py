@@ -117,7 +117,8 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
         raise RunFolderError(f"{folder / CONFIG} is damaged ({reason}); save the run again.") from error
     _load_weights(module, folder)
     if isinstance(estimator.encoder, Pretrained):
-        estimator.encoder = module.encoder.body  # whose weights are those of the run, should it be fitted again
+        # Its weights are those of the run, should it be fitted again.
+        estimator.encoder = estimator._reader = module.encoder.body
     estimator.module_ = module.to(resolve_device(device)).eval()
     return estimator
 

@@ -75,7 +75,10 @@ def _texts(estimator: Any, texts: Any, fitting: bool, name: str) -> TextDataset:
     if known is None and not fitting:
         raise InvalidInputError(f"{name} holds texts, and the model was fitted on rows of numbers; give such rows.")
     data = texts if isinstance(texts, TextDataset) else text_dataset(texts, known, name=name)
-    reader = getattr(estimator, "encoder", None) if fitting else estimator.module_.encoder.body
+    if fitting:
+        given = getattr(estimator, "encoder", None)
+        estimator._reader = given if isinstance(given, Pretrained) else None
+    reader = getattr(estimator, "_reader", None)  # of the fit, whatever the argument is by now
     if isinstance(reader, Pretrained) and data.pieces is None:
         known_words = (" ".join(data.words(row)) for row in range(data.n_rows))
         as_given = known_words if isinstance(texts, TextDataset) else strings_of(texts, name)
@@ -96,7 +99,9 @@ def _forget_or_require_texts(estimator: Any, fitting: bool, name: str) -> None:
     if fitting:
         vars(estimator).pop("vocabulary_", None)
     elif getattr(estimator, "vocabulary_", None) is not None:
-        raise InvalidInputError(f"{name} holds numbers, and the model was fitted on texts; give a list of strings.")
+        raise InvalidInputError(
+            f"{name} is no list of strings, and the model was fitted on texts; give at least one text in a list."
+        )
 
 
 def interactions_of(

@@ -11,7 +11,7 @@ import torch
 from fewhot.core.checks import whole_number
 from fewhot.core.devices import matrix_precision
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
-from fewhot.core.records import Batch, Dense
+from fewhot.core.records import Batch, Dense, Tokens
 from fewhot.core.seeding import resolve_seed, stream
 from fewhot.metrics.code_kinds import BATCH
 from fewhot.metrics.estimates import estimate
@@ -153,6 +153,11 @@ def self_calibration(estimator: Any, n_rows: int = 2000, n_bins: int = 10, rando
         raise InvalidParameterError(
             f"{type(estimator).__name__} has no gates, so its units are always active; use a gated model."
         )
+    if not module.reads_what_it_makes:
+        raise InvalidParameterError(
+            "The encoder cannot read what the decoder makes, so the model says nothing of its own rows; calibrate it "
+            "on rows whose units are known."
+        )
     device = next(module.parameters()).device
     generator = stream(resolve_seed(random_state), "self-calibration", device=device)
     said: list[np.ndarray] = []
@@ -161,12 +166,17 @@ def self_calibration(estimator: Any, n_rows: int = 2000, n_bins: int = 10, rando
         left = whole_number("n_rows", n_rows)
         while left > 0:
             z = module.prior.sample(min(left, BATCH), module.posterior_of, generator)
-            x = module.decoder.generate(z).sample(generator)
-            summary = module.latent.summary(module.psi(module.observe(Batch(Dense(x)), {})))
+            x = _rows(module, module.decoder.generate(z).sample(generator))
+            summary = module.latent.summary(module.psi(module.observe(Batch(x), {})))
             said.append(summary.logits.sigmoid().cpu().numpy())
             truth.append((z != 0).cpu().numpy())
             left -= len(z)
     return calibration(np.concatenate(said), np.concatenate(truth), n_bins)
+
+
+def _rows(module: Any, x: torch.Tensor) -> Dense | Tokens:
+    """Return drawn rows as the encoder reads them: texts are drawn as ids."""
+    return Dense(x) if x.is_floating_point() else Tokens(x, module.decoder.head.n_columns)
 
 
 def _pair(p_active: Any, truth: Any) -> tuple[np.ndarray, np.ndarray]:

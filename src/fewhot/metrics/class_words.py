@@ -114,7 +114,7 @@ def class_distances(estimator: Any, X: Any, y: Any) -> ClassDistances:
     classes = np.unique(np.asarray(y))
     if len(classes) < 3:
         raise InvalidInputError(f"y has {len(classes)} classes; a correlation over pairs of them needs at least three.")
-    gamma = gamma_class(estimator, rows, y)
+    gamma = gamma_class(estimator, X, y)
     words, units = (divergence + divergence.T) / 2, np.abs(gamma[:, None] - gamma).mean(axis=-1)
     return ClassDistances(classes=classes, words=words, units=units, correlation=_over_pairs(words, units))
 

@@ -208,6 +208,8 @@ def _varying(units: int) -> Number:
 
 
 def _calibration(estimator: Any) -> list[Number]:
+    if not estimator.module_.reads_what_it_makes:
+        return []
     found = self_calibration(estimator, random_state=_SEED)
     above = max(0.0, found.ece - found.noise) / found.rate if found.rate else float("nan")
     above = above if _draws_like_data(estimator) else None

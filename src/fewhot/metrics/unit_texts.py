@@ -88,7 +88,7 @@ def unit_texts(estimator: Any, texts: Any, n: int = 5, *, units: Sequence[int] |
             f"texts is of type {type(texts).__name__} without strings, and {type(estimator).__name__} was fitted on "
             f"rows of numbers; give an estimator of texts, and texts."
         )
-    codes = map_codes(estimator, read)
+    codes = map_codes(estimator, texts)  # as given: a pretrained encoder reads more than known words
     codes = codes.tocsc() if is_sparse(codes) else np.asarray(codes)
     chosen = chosen_units(units, codes.shape[1])
     found = [_largest(codes, unit, n) for unit in chosen.tolist()]

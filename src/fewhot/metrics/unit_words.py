@@ -73,7 +73,6 @@ def unit_words(
     one_of("measure", measure, (None, *_MEASURES))
     gated = has_gates(estimator)
     read = as_texts(texts, getattr(estimator, "vocabulary_", None), "texts")
-    rows = texts if read is None else read
     counts = as_counts(texts, "texts") if read is None else text_counts(read)
     names = words_of_columns(estimator, vocabulary if read is None else spelling(read.vocabulary), counts.shape[1])
     usual = _usual_words(counts, whole_number("min_texts", min_texts))
@@ -83,7 +82,7 @@ def unit_words(
             f"fewer, or lower min_texts."
         )
     by_gate = (gated and measure is None) or measure == "p_active"
-    activity = activity_probabilities(estimator, rows) if by_gate else abs(map_codes(estimator, rows))
+    activity = activity_probabilities(estimator, texts) if by_gate else abs(map_codes(estimator, texts))
     chosen = chosen_units(units, activity.shape[1])
     columns, scores = _best_words(counts[:, usual], activity, chosen, n)
     return TopWords(

@@ -11,7 +11,7 @@ from torch import nn
 
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.parts import Part
-from fewhot.core.records import DataSpec, Dense
+from fewhot.core.records import END, DataSpec, Dense
 from fewhot.core.registry import BODIES, LIKELIHOODS, OBSERVATIONS
 from fewhot.core.schedules import Cosine, Linear, Schedule
 from fewhot.features.observations import Observation
@@ -151,7 +151,7 @@ def _natural_likelihood(spec: DataSpec) -> str:
 
 def _user_texts(module: nn.Module, n_words: int) -> UserBody:
     """Return a copy of a user's module, tried on two texts of unknown words."""
-    ids = torch.full((2, 3), min(2, n_words - 1))
+    ids = torch.tensor([[2, n_words - 1, END]] * 2)
     read = (ids, torch.ones_like(ids, dtype=torch.bool))
     body, width = _tried(module, read, "ids and which of them are there", "two (B, T) tensors")
     return UserBody(body, n_out=width)

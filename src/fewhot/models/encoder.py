@@ -6,11 +6,13 @@ import torch
 from torch import Tensor
 
 from fewhot.core.checks import real_number
+from fewhot.core.errors import InvalidParameterError
 from fewhot.core.parts import Part
 from fewhot.core.records import ColumnMoments, DataSpec, Dense, Noise, Rows
 from fewhot.core.registry import STRUCTURES
 from fewhot.features.dropout import thinned
-from fewhot.features.transforms import Features
+from fewhot.features.transforms import Features, Identity
+from fewhot.nn import Pretrained, WordGRU
 
 
 @STRUCTURES.register("encoder")
@@ -27,6 +29,16 @@ class Encoder(Part):
         self.body = body
         self.dropout = real_number("dropout", dropout, low=0, high=0.99)
         self.hidden_dropout = real_number("hidden_dropout", hidden_dropout, low=0, high=0.99)
+        if self.reads_texts and (dropout or not isinstance(features, Identity)):
+            raise InvalidParameterError(
+                "The encoder reads texts in order, and features and dropout are of rows of numbers; give "
+                "encoder='mlp', which reads the counts of words."
+            )
+
+    @property
+    def reads_texts(self) -> bool:
+        """Whether the body reads words in order, and not rows of numbers."""
+        return isinstance(self.body, WordGRU | Pretrained)
 
     @property
     def compiles(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]

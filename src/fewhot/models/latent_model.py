@@ -18,7 +18,8 @@ from fewhot.inference import Inference
 from fewhot.latents import Latent
 from fewhot.models.decoder import Decoder
 from fewhot.models.encoder import Encoder
-from fewhot.nn import UserBody
+from fewhot.models.sequence_decoder import SequenceDecoder
+from fewhot.nn import Pretrained, UserBody
 from fewhot.objectives import Objective
 from fewhot.priors import Prior
 
@@ -73,6 +74,13 @@ class LatentModel(Part):
     def compiles(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether a step can be compiled: the ascents of some procedures cannot, and some parts cannot."""
         return self.inference.compiles and all(getattr(part, "compiles", True) for part in self.children())
+
+    @property
+    def reads_what_it_makes(self) -> bool:
+        """Whether the encoder reads what the decoder makes: one of texts reads neither counts nor ids of its own."""
+        if not self.encoder.reads_texts:
+            return True
+        return isinstance(self.decoder, SequenceDecoder) and not isinstance(self.encoder.body, Pretrained)
 
     @property
     def draws_globally(self) -> bool:

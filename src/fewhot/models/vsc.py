@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from torch import nn
 
+from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import MODELS
 from fewhot.core.schedules import Linear, Piecewise, Schedule
@@ -66,6 +67,11 @@ def vsc(
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
     body = encoder_for(seen, hidden_layer_sizes, encoder)
+    if n_pseudo_inputs and body.reads_texts:
+        raise InvalidParameterError(
+            "prior='pseudo-inputs' learns rows of numbers, and the encoder reads texts; give encoder='mlp', which "
+            "reads the counts of words."
+        )
     policy = replace(JOINT_UNITS if joint else INDEPENDENT_UNITS, dense_start=dense_start)
     rate = min(alpha, 1.0) if alpha is not None else policy.prior_rate(min((l0 or 1) / n_latent, 0.5))
     relaxation: Relaxation = SharpSigmoid(50.0, "soft") if faithful else policy.gate()

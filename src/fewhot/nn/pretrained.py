@@ -84,6 +84,11 @@ class Pretrained(Part):
         """Width of the vectors."""
         return int(self.architecture["hidden_size"])
 
+    def extra_repr(self) -> str:
+        """Say what it was made from, so that another one is told from it."""
+        said = ", ".join(f"{name}={getattr(self, name)}" for name in ("trained", "learning_rate", "max_length"))
+        return f"{self.name!r}, {said}"
+
     def train(self, mode: bool = True) -> Self:
         """Stay as in use: no units are dropped in training."""
         super().train(mode)

@@ -77,8 +77,9 @@ class TextDataset(Dataset):
         self.device = ids.device
         self.pieces = pieces
         self.lengths = np.diff(offsets.cpu().numpy())
-        in_pieces = 0 if pieces is None else np.diff(pieces.offsets.cpu().numpy())
+        in_pieces = np.zeros(1, np.int64) if pieces is None else np.diff(pieces.offsets.cpu().numpy())
         self._padded_from = np.maximum(self.lengths, in_pieces)
+        self._most_pieces = int(in_pieces.max(initial=1))  # a transformer reads no more, however many words there are
 
     @classmethod
     def of(cls, texts: Iterable[Iterable[str]], vocabulary: Vocabulary) -> TextDataset:
@@ -138,7 +139,7 @@ class TextDataset(Dataset):
         """Return the texts at ``index``, padded to ``width`` ids; 0 takes the width they need."""
         width = width or self.width(index.cpu().numpy())
         ids = Pieces(self.ids, self.offsets).padded(index, width)
-        pieces = None if self.pieces is None else self.pieces.padded(index, width)
+        pieces = None if self.pieces is None else self.pieces.padded(index, min(width, self._most_pieces))
         return Batch(Tokens(ids, self.spec.n_columns, pieces), index)
 
     def words(self, row: int) -> list[str]:
