@@ -164,6 +164,18 @@ def _other_columns(folder: Path) -> str:
     return str(folder / "other.npy")
 
 
+def test_a_model_of_texts_writes_texts_one_a_line(tmp_path: Path) -> None:
+    model = fh.VAE(2, hidden_layer_sizes=(8,), max_steps=2, random_state=0).fit(["hot sun", "blue sea"] * 10)
+    run = tmp_path / "run"
+    model.save(run)
+    assert "3 texts" in done("sample", run, "--n", "3").output
+    assert len((run / "samples.txt").read_text().splitlines()) == 3
+    assert "no .txt file" in refused("sample", run, "--out", tmp_path / "samples.csv")
+    counted = fh.VAE(2, likelihood="multinomial", hidden_layer_sizes=(8,), max_steps=2, random_state=0)
+    counted.fit(["hot sun", "blue sea"] * 10).save(tmp_path / "counts")
+    assert "3 rows" in done("sample", tmp_path / "counts", "--n", "3").output
+
+
 @pytest.mark.parametrize("command", ["encode", "evaluate", "sample", "report"])
 @pytest.mark.parametrize("kind", ["missing", "empty", "foreign", "file", "damaged"])
 def test_a_folder_that_is_no_run_is_refused(own_run: Path, tmp_path: Path, command: str, kind: str) -> None:

@@ -150,6 +150,16 @@ def test_texts_with_more_words_than_the_transformer_reads_are_cut(folder: Path) 
         assert np.isfinite(model.score(["sun " * 700]))
 
 
+def test_a_run_on_other_pieces_is_not_resumed(folder: Path, tmp_path: Path) -> None:
+    def fit(texts: list[str]) -> None:
+        fh.VAE(2, encoder=Pretrained(folder), callbacks=[fh.RunFolder(tmp_path / "run")], **SMALL).fit(texts)
+
+    fit(["caf sun", "sea"] * 10)
+    with pytest.raises(FewhotError) as caught:
+        fit(["caf sun \u6f22", "sea"] * 10)  # the same words for the decoder
+    assert_one_sentence(caught.value)
+
+
 def test_another_transformer_is_not_trained_further(folder: Path) -> None:
     model = fh.VAE(2, encoder=Pretrained(folder, trained=False), warm_start=True, **SMALL).fit(TEXTS)
     model.set_params(encoder=Pretrained(folder, trained=True))

@@ -25,7 +25,8 @@ def sample(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The file to write: .npz .npy .csv .parquet .mtx .h5ad, or .png for images; in RUN unless told.",
+            help="The file to write: .npz .npy .csv .parquet .mtx .h5ad, .png for images or .txt for texts; in RUN "
+            "unless told.",
             show_default=False,
         ),
     ] = None,
@@ -39,14 +40,19 @@ def sample(
     """Draw codes from the prior and write the rows they stand for."""
     from fewhot.cli.outputs import free_file
     from fewhot.cli.runs import load_run
+    from fewhot.core.files import replacing_file
 
     estimator = load_run(run, device)
-    if hasattr(estimator, "vocabulary_"):
-        for text in estimator.sample(n, random_state=seed, kind=kind):
-            say(str(text))
-        return
     shape, names = _known(run)
-    target = free_file(out or run / ("samples.png" if shape else "samples.csv"), force=force)
+    ending = ".txt" if estimator.says_texts else ".png" if shape else ".csv"
+    target = free_file(out or run / f"samples{ending}", force=force)
+    if estimator.says_texts:
+        _refuse_tables(target)
+        texts = estimator.sample(n, random_state=seed, kind=kind)
+        with replacing_file(target) as temporary:
+            temporary.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+        say(f"{len(texts):,} texts are in {target}, one a line.")
+        return
     rows = estimator.sample(n, random_state=seed, kind=kind)
     if target.suffix.lower() == ".png":
         _draw(rows, shape, target)
@@ -63,6 +69,13 @@ def _known(run: Path) -> tuple[list[int] | None, list[str] | None]:
 
     record = read_json(run / DATA) if (run / DATA).exists() else {}
     return record.get("image_shape"), record.get("feature_names")
+
+
+def _refuse_tables(target: Path) -> None:
+    from fewhot.core.errors import InvalidParameterError
+
+    if target.suffix.lower() != ".txt":
+        raise InvalidParameterError(f"The run says texts, and {target} is no .txt file; give --out one.")
 
 
 def _draw(rows: Any, shape: list[int] | None, target: Path) -> None:

@@ -64,7 +64,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
         A model of texts has no mean text: it returns the strings that `decode` finds.
         """
         check_is_fitted(self)
-        if self._says_words:
+        if self.says_texts:
             return self.decode(Z)
         Z = codes_of(Z, self.module_.latent.n_latent)
         parts = []
@@ -95,7 +95,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
             Seed of "sample".
         """
         check_is_fitted(self)
-        if not self._says_words:
+        if not self.says_texts:
             raise InvalidParameterError(
                 "decode says texts, and this model makes rows of numbers; call inverse_transform instead."
             )
@@ -143,7 +143,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
 
     def _generate(self, z: torch.Tensor, generator: torch.Generator, kind: str) -> np.ndarray:
         one_of("kind", kind, ("draw", "mean"))
-        if self._says_words:
+        if self.says_texts:
             texts = self._spoken(z)
             return self._strings(texts.greedy() if kind == "mean" else texts.sample(generator))
         rows = self.module_.decoder.generate(z)
@@ -186,8 +186,9 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
         return asked or self.module_.inference.steps_a_row
 
     @property
-    def _says_words(self) -> bool:
-        """Whether the decoder says texts word by word."""
+    def says_texts(self) -> bool:
+        """Whether the fitted model says texts word by word, and not rows of numbers."""
+        check_is_fitted(self)
         return isinstance(self.module_.decoder, SequenceDecoder)
 
     def _spoken(self, z: torch.Tensor) -> SpokenTexts:
