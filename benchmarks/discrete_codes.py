@@ -56,6 +56,8 @@ WAYS: dict[str, dict[str, Any]] = {
     "joint-eight-on": {"prior": "joint", "l0": 8},
     "joint-twenty-four-on": {"prior": "joint", "l0": 24},
     "joint-thirty-two-on": {"prior": "joint", "l0": 32},
+    "joint-fast": {"prior": "joint", "learning_rate": 2e-3},
+    "joint-twenty-four-on-4": {"prior": "joint", "l0": 24, "n_draws": 4},
 }
 SLOTS = ("shared", "independent")
 
