@@ -209,11 +209,16 @@ class CoinFlips(ExactGate):
 
 def chosen(log_probs: Tensor, noise: Tensor) -> Tensor:
     """Return the classes that uniform numbers choose, (...); the noise has one number a choice, or one a class."""
-    noise = noise.to(log_probs.dtype)
     if noise.shape[-1] == log_probs.shape[-1]:
-        return (log_probs + gumbel(noise)).argmax(-1)
+        return (log_probs + gumbel(noise.to(log_probs.dtype))).argmax(-1)
+    return chosen_by(log_probs, noise[..., :1]).squeeze(-1)
+
+
+def chosen_by(log_probs: Tensor, uniform: Tensor) -> Tensor:
+    """Return the classes that uniform numbers choose by one law, (..., L), for any number L of them."""
     cumulative = log_probs.detach().exp().cumsum(-1)
-    return (cumulative < noise[..., :1] * cumulative[..., -1:]).sum(-1).clamp(max=log_probs.shape[-1] - 1)
+    reached = (uniform.to(cumulative.dtype) * cumulative[..., -1:]).contiguous()
+    return torch.searchsorted(cumulative.contiguous(), reached).clamp(max=log_probs.shape[-1] - 1)
 
 
 def gumbel(noise: Tensor) -> Tensor:

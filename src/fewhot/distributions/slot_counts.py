@@ -17,7 +17,7 @@ from torch.nn.functional import logsigmoid
 from fewhot.core.records import Draw
 from fewhot.distributions.gates import bernoulli_kl
 from fewhot.distributions.noise import ONE_DRAW, Shape, float32_or_wider
-from fewhot.distributions.one_hot import Choice, categorical_kl, chosen
+from fewhot.distributions.one_hot import Choice, categorical_kl, chosen, chosen_by
 
 _SUREST = 1 - torch.finfo(torch.float32).eps
 _HALVINGS = 40
@@ -212,12 +212,13 @@ class SlotCounts(Distribution):
             torch.broadcast_shapes(noise.shape[:-2], log_choices.shape[:-2])  # pyright: ignore
         )
         noise = noise.expand(*shape, -1, -1)
-        log_choices = log_choices.expand(*shape, self.n_slots, -1)
         if self.choice is not None:
-            choices = self.choice(log_choices, noise)
+            choices = self.choice(log_choices.expand(*shape, self.n_slots, -1), noise)
             z = choices[..., :-1].sum(-2)
             return Draw(z, z.clamp(max=1.0), {"choices": choices})
-        slots = chosen(log_choices, noise)
+        log_choices = log_choices.expand(*shape, self.n_laws, -1)
+        one_each = self.shared and noise.shape[-1] == 1
+        slots = chosen_by(log_choices, noise.mT).squeeze(-2) if one_each else chosen(log_choices, noise)
         zeros = log_choices.new_zeros(*shape, log_choices.shape[-1])
         z = zeros.scatter_add(-1, slots, torch.ones_like(slots, dtype=zeros.dtype))[..., :-1]
         return Draw(z, z.clamp(max=1.0), {"slots": slots})

@@ -17,8 +17,8 @@ from fewhot.estimators.labels import indicator_matrix
 from fewhot.estimators.validation import rows_at
 from fewhot.metrics.labels import macro_f1, micro_f1
 
-THRESHOLDS = np.round(np.arange(0.05, 1.0, 0.05), 2)
-"""Among which cross-validation chooses."""
+N_THRESHOLDS = 100
+"""Among how many cross-validation chooses."""
 F1 = {"micro": micro_f1, "macro": macro_f1}
 
 
@@ -87,10 +87,17 @@ def cross_validated_probabilities(
 
 
 def best_threshold(labels: np.ndarray, probabilities: np.ndarray, average: str) -> tuple[float, float]:
-    """Return the threshold with the best F1 score, and that score."""
-    scores = [F1[average](labels, probabilities >= threshold) for threshold in THRESHOLDS]
+    """Return the threshold with the best F1 score, and that score.
+
+    From one candidate to the next, another hundredth of the labels that are there is found.
+    """
+    present = probabilities[labels > 0]
+    if not len(present):
+        return 0.5, F1[average](labels, probabilities >= 0.5)
+    candidates = np.unique(np.quantile(present, np.arange(N_THRESHOLDS) / N_THRESHOLDS, method="lower"))
+    scores = [F1[average](labels, probabilities >= threshold) for threshold in candidates]
     best = int(np.argmax(scores))
-    return float(THRESHOLDS[best]), float(scores[best])
+    return float(candidates[best]), float(scores[best])
 
 
 def check_threshold(threshold: Any, average: str, n_folds: Any) -> None:

@@ -3,7 +3,7 @@
 from fewhot.latents.base import CodeSummary, Latent
 from fewhot.latents.bernoulli import BernoulliLatent
 from fewhot.latents.beta_spike_slab import BetaSpikeSlabLatent
-from fewhot.latents.choices import ChoiceEstimator, choice_estimator
+from fewhot.latents.choices import ChoiceEstimator, WithoutGradient, choice_estimator
 from fewhot.latents.gaussian import GaussianLatent
 from fewhot.latents.one_hot import OneHotLatent
 from fewhot.latents.relaxations import BinaryConcrete, SharpSigmoid
@@ -22,5 +22,6 @@ __all__ = [
     "SharpSigmoid",
     "SlotCountsLatent",
     "SpikeSlabLatent",
+    "WithoutGradient",
     "choice_estimator",
 ]

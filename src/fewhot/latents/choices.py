@@ -35,8 +35,8 @@ class ChoiceEstimator(Configurable):
         fixed = knobs.get("temperature", self.temperature)
         return self.relaxed((fixed, fixed) if learned is None else learned)
 
-    def relaxed(self, temperatures: Temperatures) -> Choice:
-        """Return how to draw in training."""
+    def relaxed(self, temperatures: Temperatures) -> Choice | None:
+        """Return how to draw in training; None draws exactly, without a gradient."""
         raise TypeError(f"{type(self).__name__} does not say how it draws; define relaxed(temperatures).")
 
     def noise_width(self, n_classes: int) -> int:
@@ -54,6 +54,16 @@ class SecondOrder(ChoiceEstimator):
     def relaxed(self, temperatures: Temperatures) -> Choice:
         """Return the second-order choice."""
         return partial(choices.second_order, temperature=temperatures[0])
+
+
+@CHOICES.register("without-gradient")
+class WithoutGradient(ChoiceEstimator):
+    """Exact choices that nothing learns from, for objectives in closed form."""
+
+    temperature = 1.0
+
+    def relaxed(self, temperatures: Temperatures) -> None:
+        """Return None: the draw is exact."""
 
 
 @CHOICES.register("straight-through")

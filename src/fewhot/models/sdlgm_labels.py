@@ -10,7 +10,7 @@ from fewhot.core.records import DataSpec
 from fewhot.core.registry import MODELS
 from fewhot.features import Identity
 from fewhot.inference import Amortised
-from fewhot.latents import SlotCountsLatent, choice_estimator
+from fewhot.latents import SlotCountsLatent, WithoutGradient, choice_estimator
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models.decoder import NoDecoder
 from fewhot.models.defaults import decoder_for, encoder_for, likelihood_for, observation_for, rate_decay
@@ -75,7 +75,7 @@ def sdlgm_labels(
         n_latent,
         n_slots,
         shared,
-        choice_estimator(estimator, temperature),
+        WithoutGradient() if discriminative and label_loss != "sample" else choice_estimator(estimator, temperature),
         initial_rate=SHARED_RATE if shared else INDEPENDENT_RATE,
         preference=0.0 if shared or n_slots < n_labels else OWN_LABEL,
     )
