@@ -140,3 +140,16 @@ def test_no_code_has_more_units_than_slots_even_where_all_are_alike(n_units: int
     law = SlotCounts(torch.tensor([8.0]), torch.zeros(1, n_units), 3)
     assert (law.margins > 0).sum() == 3
     assert law.likeliest_counts.sum() <= 3
+
+
+@pytest.mark.parametrize("n_laws", [1, 3])
+@pytest.mark.parametrize("n_noise_rows", [1, 7])
+def test_an_exact_draw_inverts_the_distribution_of_each_slot(n_laws: int, n_noise_rows: int) -> None:
+    generator = torch.Generator().manual_seed(n_laws)
+    law = SlotCounts(torch.randn(7, n_laws, generator=generator), 3 * torch.randn(7, n_laws, 5, generator=generator), 3)
+    noise = torch.rand(n_noise_rows, 3, generator=generator)
+    reached = law.log_choices.exp().expand(7, 3, -1).cumsum(-1)  # slot by slot, every class looked at
+    expected = (reached < (noise[..., None] * reached[..., -1:])).sum(-1)
+    draw = law.draw(noise)
+    assert torch.equal(draw.auxiliary["slots"], expected)
+    assert torch.equal(draw.z, torch.nn.functional.one_hot(expected, 6).sum(1)[:, :-1].float())

@@ -21,6 +21,7 @@ import fewhot as fh
 from fewhot import FewhotError, RunFolder, SDLGMClassifier, SDLGMCounter
 from fewhot.core.records import Knobs
 from fewhot.distributions import SlotCounts
+from fewhot.estimators.thresholds import best_threshold
 from fewhot.metrics import micro_f1
 from fewhot.metrics.code_kinds import encoded
 from fewhot.objectives.labels import count_likelihood, presence_likelihood
@@ -158,11 +159,33 @@ def test_labels_given_rows_have_no_bound_and_make_no_rows() -> None:
 
 def test_a_threshold_is_chosen_on_rows_not_seen() -> None:
     model = SDLGMClassifier(**SMALL, threshold="cv", n_folds=3).fit(X, Y)
-    assert 0.05 <= model.threshold_ <= 0.95
+    assert 0 < model.threshold_ < 1
     plain = clone(model).set_params(threshold=0.5).fit(X, Y)
     assert same_weights(model, plain)
     again = clone(model).fit(X, Y)
     assert again.threshold_ == model.threshold_
+
+
+def test_a_threshold_is_found_however_small_probabilities_are() -> None:
+    generator = np.random.default_rng(0)
+    labels = (generator.random((200, 40)) < 0.1).astype(np.int64)
+    shares = 0.02 * labels + 0.02 * generator.random(labels.shape) ** 2  # as those of a softmax over many labels
+    threshold, found = best_threshold(labels, shares, "micro")
+    assert 0.015 < threshold < 0.025
+    every = [micro_f1(labels, shares >= candidate) for candidate in np.sort(shares[labels > 0])]
+    assert found >= max(every) - 0.01
+    assert found == micro_f1(labels, shares >= threshold)
+
+
+def test_where_no_label_is_there_the_threshold_is_a_half() -> None:
+    assert best_threshold(np.zeros((5, 2), dtype=np.int64), np.full((5, 2), 0.1), "macro") == (0.5, 0.0)
+
+
+def test_codes_that_no_loss_reads_are_not_learned_from() -> None:
+    in_closed_form = SDLGMClassifier(**QUICK, variant="dis", label_loss="presence").fit(X, Y)
+    by_draws = SDLGMClassifier(**QUICK, variant="dis", label_loss="sample").fit(X, Y)
+    kinds = [type(model.module_.latent.estimator).__name__ for model in (in_closed_form, by_draws)]
+    assert kinds == ["WithoutGradient", "SeparateConcrete"]
 
 
 def test_rows_without_labels_stay_unless_told() -> None:

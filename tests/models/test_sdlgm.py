@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
-from fewhot.core.records import DataSpec
+from fewhot.core.records import ColumnMoments, DataSpec
+from fewhot.models.gumbel_vae import gumbel_vae
 from fewhot.models.sdlgm import sdlgm
 
 SPEC = DataSpec(n_columns=5, n_rows=100)
@@ -23,3 +26,15 @@ def test_slots_begin_as_often_on_as_they_are_to_be(asked: dict[str, float], rate
     alone = model.prior.alone if joint else model.prior
     torch.testing.assert_close(alone.gates.sigmoid(), torch.full_like(alone.gates, rate))
     assert model.latent.initial_rate == rate
+
+
+@pytest.mark.parametrize("build", [sdlgm, gumbel_vae])
+def test_as_published_neither_the_mean_nor_a_warm_up_helps_at_the_start(build: Any) -> None:
+    moments = ColumnMoments(torch.full((5,), 0.9), torch.full((5,), 0.3), 4.5, torch.ones(5), 100)
+    ours, published = (build(SPEC, n_latent=16, likelihood="bernoulli", faithful=it_is) for it_is in (False, True))
+    for model in (ours, published):
+        model.decoder.fit(moments)
+    torch.testing.assert_close(ours.decoder.output.bias.sigmoid(), moments.mean)
+    assert (published.decoder.output.bias.abs() < 1).all()
+    assert {"kl_weight", "learning_rate"} <= set(ours.schedules)
+    assert not published.schedules

@@ -69,8 +69,8 @@ class LabelHead(MultiLabelMixin, Baseline):
     learning_rate : float, default=1e-3
         Adam's rate.
     threshold : float or "cv", default=0.5
-        The probability from which a label is predicted; "cv" chooses it by cross-validation on the training rows, from
-        0.05 to 0.95. Shares of several labels are small: give less than 0.5 to "softmax" and "sparsemax", or "cv".
+        The probability from which a label is predicted; "cv" chooses it by cross-validation on the training
+        rows. Shares of several labels are small: give less than 0.5 to "softmax" and "sparsemax", or "cv".
     threshold_average : {"micro", "macro"}, default="micro"
         Whose F1 score "cv" looks at.
     n_folds : int, default=5

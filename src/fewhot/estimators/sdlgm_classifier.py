@@ -49,8 +49,7 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         Whether all slots of a row share one law, or each has its own, for "presence" and "sample". As many independent
         slots as there are labels begin with one each: labels by themselves, which learn what goes together.
     threshold : float or "cv", default=0.5
-        The probability from which a label is predicted; "cv" chooses it by cross-validation on the training rows, from
-        0.05 to 0.95.
+        The probability from which a label is predicted; "cv" chooses it by cross-validation on the training rows.
     threshold_average : {"micro", "macro"}, default="micro"
         Whose F1 score "cv" looks at: of all labels together, or the mean of each label's.
     n_folds : int, default=5

@@ -22,6 +22,7 @@ class Decoder(Part):
 
     `likelihood` is for training, where a sequence decoder looks at the batch; `generate` has no batch to look at. With
     ``sees_gates`` the MLP reads which units are on beside their values, so that one that is on at 0 is not as if off.
+    ``starts_at_mean`` makes rows of a fresh decoder as likely as their mean does; else its bias is drawn as any other.
     """
 
     def __init__(
@@ -31,12 +32,14 @@ class Decoder(Part):
         head: Likelihood,
         activation: str = "relu",
         sees_gates: bool = False,
+        starts_at_mean: bool = True,
     ) -> None:
         super().__init__()
         self.n_latent = n_latent
         self.hidden_layer_sizes = list(hidden_layer_sizes)
         self.activation = activation
         self.sees_gates = sees_gates
+        self.starts_at_mean = starts_at_mean
         self.body, self.output = self._networks(head)
         self.head = head
 
@@ -60,9 +63,10 @@ class Decoder(Part):
 
     @torch.no_grad()
     def fit(self, moments: ColumnMoments) -> None:
-        """Fit the likelihood's state and start at the mean of the data."""
+        """Fit the likelihood's state, and start at the mean of the data where asked to."""
         self.head.fit(moments)
-        self.output.bias.copy_(self.head.output_bias(moments))
+        if self.starts_at_mean:
+            self.output.bias.copy_(self.head.output_bias(moments))
 
     def likelihood(self, z: Tensor, batch: Batch, gate: Tensor | None = None) -> ObservedRows:
         """Return p(x | z); ``gate`` holds the gates of a draw with their gradients."""
@@ -89,8 +93,9 @@ class ConvDecoder(Decoder):
         head: Likelihood,
         activation: str = "leaky-relu",
         sees_gates: bool = False,
+        starts_at_mean: bool = True,
     ) -> None:
-        super().__init__(n_latent, hidden_layer_sizes, head, activation, sees_gates)
+        super().__init__(n_latent, hidden_layer_sizes, head, activation, sees_gates, starts_at_mean)
 
     def _networks(self, head: Likelihood) -> tuple[Part, PictureOutput]:
         sizes = self.hidden_layer_sizes

@@ -98,6 +98,7 @@ def decoder_for(
     encoder: str | nn.Module,
     head: Likelihood,
     sees_gates: bool = False,
+    starts_at_mean: bool = True,
 ) -> Decoder:
     """Return the decoder that mirrors an encoder: transposed convolutions for convolutions, an MLP for all others.
 
@@ -109,7 +110,7 @@ def decoder_for(
             n_latent, head, n_hidden=hidden_layer_sizes[0], shares_words=shares, sees_gates=sees_gates
         )
     kind = ConvDecoder if encoder == "conv" else Decoder
-    return kind(n_latent, list(hidden_layer_sizes)[::-1], head, sees_gates=sees_gates)
+    return kind(n_latent, list(hidden_layer_sizes)[::-1], head, sees_gates=sees_gates, starts_at_mean=starts_at_mean)
 
 
 def _width_of_states(spec: DataSpec, hidden_layer_sizes: Sequence[int]) -> int:

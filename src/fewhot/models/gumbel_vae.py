@@ -11,7 +11,7 @@ from fewhot.core.registry import MODELS
 from fewhot.core.schedules import Schedule
 from fewhot.latents import BernoulliLatent, Latent, OneHotLatent
 from fewhot.likelihoods.base import Likelihood
-from fewhot.models.defaults import decoder_for, encoder_for, likelihood_for, observation_for, rate_decay
+from fewhot.models.defaults import decoder_for, encoder_for, likelihood_for, observation_for, schedules_for
 from fewhot.models.discrete import discrete_training
 from fewhot.models.latent_model import LatentModel
 from fewhot.objectives import KL, Objective, Reconstruction
@@ -35,6 +35,7 @@ def gumbel_vae(
     temperature_decay: float = 0.0,
     least_temperature: float = 0.5,
     n_draws: int = 1,
+    warm_up: float = 0.2,
     faithful: bool = False,
     n_steps: int = 20_000,
 ) -> LatentModel:
@@ -43,7 +44,8 @@ def gumbel_vae(
     .. math:: \mathcal{L}(x) = \mathbb{E}_{q(z|x)}[\log p(x|z)] - \sum_n C(\pi_n\,\|\,\kappa_n)
 
     with a uniform or learned :math:`\kappa`. The divergence is that of the discrete law whatever the estimator, so what
-    soft codes train is no bound; scores are of exact ones. ``faithful`` has a constant rate.
+    soft codes train is no bound; scores are of exact ones. ``faithful`` has no warm-up, a constant
+    rate, and a decoder that does not start at the mean of the data.
     """
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
@@ -57,14 +59,16 @@ def gumbel_vae(
     else:
         latent = OneHotLatent(body.n_out, n_latent, n_classes, training.estimator)
         prior = OneHotPrior(n_latent, n_classes, learn_prior)
-    decay: dict[str, Schedule] = {} if faithful else {"learning_rate": rate_decay(n_steps)}
+    schedules: dict[str, Schedule] = {} if faithful else schedules_for(n_steps, warm_up)
     return LatentModel(
         observation=observed,
         encoder=body,
         latent=latent,
         prior=prior,
-        decoder=decoder_for(n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
+        decoder=decoder_for(
+            n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood), starts_at_mean=not faithful
+        ),
         objective=Objective([Reconstruction(), KL(), *training.terms]),
         inference=training.inference,
-        schedules={**decay, **training.schedules},
+        schedules={**schedules, **training.schedules},
     )

@@ -63,7 +63,8 @@ def sdlgm(
     ``shared`` has one law for all slots of a row. With ``alpha`` the prior is :math:`\rho = \alpha`, :math:`\kappa`
     uniform; else both are learned, given what the slots before chose with ``joint``, and ``l0`` holds the mean number
     of active units by a dial. ``gate_layer_sizes`` gives the gates a network of their own. With ``off_slots_choose``
-    the second :math:`\lambda_\ell` is 1, as published; ``faithful`` has no warm-up and a constant rate.
+    the second :math:`\lambda_\ell` is 1, as published; ``faithful`` has no warm-up, a constant rate, and a decoder
+    that does not start at the mean of the data.
     """
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
@@ -93,7 +94,9 @@ def sdlgm(
             if joint
             else SlotCountsPrior(n_latent, n_slots, rate, shared, alpha is None, preference)
         ),
-        decoder=decoder_for(n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
+        decoder=decoder_for(
+            n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood), starts_at_mean=not faithful
+        ),
         objective=Objective(
             [Reconstruction(), KL(), *INDEPENDENT_UNITS.dial(l0, n_latent, n_steps, max_share), *training.terms]
         ),

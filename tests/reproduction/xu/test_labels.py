@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.stats import norm, rankdata
 
-from fewhot.estimators.thresholds import THRESHOLDS
 from fewhot.reproduction.measurements import Measurements, Row
 from fewhot.reproduction.verdicts import NOT_REPRODUCED, REPRODUCED, Progressed, decide
 from fewhot.reproduction.xu import labels
@@ -75,7 +74,7 @@ def test_a_quick_run_goes_from_cells_to_figures(made_up: dict[str, Any]):
         if cell.settings["data"] == "cal500":
             made = fit_labels(cell.settings, None)
             assert 0 <= made.numbers["micro"] <= 1
-            assert made.numbers["micro_threshold"] in THRESHOLDS
+            assert 0 <= made.numbers["micro_threshold"] <= 1
             measured.append(Row(cell.settings, made.numbers, made.arrays))
     assert {row.settings["model"] for row in measured} == {*HEADS, *VARIANTS}
     for entry in (TABLE_2, FIGURE_5):
