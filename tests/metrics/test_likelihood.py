@@ -13,7 +13,8 @@ import torch
 import fewhot as fh
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.records import Batch, Dense, Knobs
-from fewhot.metrics import exact_bound, information, iwae, perplexities, perplexity, relaxation_gap
+from fewhot.core.seeding import stream
+from fewhot.metrics import exact_bound, information, iwae, perplexities, perplexity, relaxation_gap, relaxed_bound
 from tests.metrics.conftest import PlantedRows
 
 
@@ -52,15 +53,19 @@ def test_soft_gates_show_what_they_add(planted: PlantedRows) -> None:
     model = fh.VSC(n_components=4, recipe="iclr2019", hidden_layer_sizes=(8,), max_steps=20, random_state=0)
     X = planted.X[:50]
     module = model.fit(X).module_
-    found = relaxation_gap(model, X, n_draws=3)
-    relaxed, total = module.knobs(torch.tensor(20)), torch.zeros(50)
+    found, whole = relaxation_gap(model, X, n_draws=3), relaxed_bound(model, X, n_draws=3)
+    relaxed, gain, softly = module.knobs(torch.tensor(20)), torch.zeros(50), torch.zeros(50)
+    generator = stream(model.seed_, "gates of training")
     assert relaxed.gates == "relaxed"
     with torch.no_grad():
         seen = module.observe(Batch(Dense(torch.from_numpy(X))), {})
-        for noise in module.bank(3, model.seed_, "metrics", torch.device("cpu")):
+        for _ in range(3):
+            noise = module.latent.noise(50, generator)  # every row has its own
             soft, hard = (module.run(module.psi(seen), seen, knobs, noise) for knobs in (relaxed, Knobs()))
-            total += soft.px.log_prob(seen.x) - hard.px.log_prob(seen.x)  # the divergence is the same
-    assert found.values == pytest.approx((total / 3).numpy(), abs=1e-3)
+            gain += soft.px.log_prob(seen.x) - hard.px.log_prob(seen.x)  # the divergence is the same
+            softly += module.bound(soft)
+    assert found.values == pytest.approx((gain / 3).numpy(), abs=1e-3)
+    assert whole.values == pytest.approx((softly / 3).numpy(), abs=1e-3)
     assert np.abs(found.values).max() > 1e-2
 
 

@@ -19,6 +19,7 @@ from fewhot.metrics.likelihood import (
     perplexities,
     perplexity,
     relaxation_gap,
+    relaxed_bound,
 )
 from fewhot.metrics.marginal_probing import MarginalProbe, marginal_probe, marginal_probe_codes
 from fewhot.metrics.probing import ProbeResult, linear_probe, probe_codes, stratified_rows
@@ -108,6 +109,7 @@ __all__ = [
     "recall_of",
     "recovery",
     "relaxation_gap",
+    "relaxed_bound",
     "self_calibration",
     "source_correlation",
     "stratified_rows",

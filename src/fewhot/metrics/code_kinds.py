@@ -11,7 +11,7 @@ import torch
 from fewhot.core.checks import one_of
 from fewhot.core.devices import in_float32, matrix_precision
 from fewhot.core.errors import InvalidParameterError
-from fewhot.core.records import Batch, Knobs
+from fewhot.core.records import Batch, Knobs, Noise
 from fewhot.core.seeding import resolve_seed, stream
 from fewhot.metrics.examples import transformed
 from fewhot.metrics.libraries import library
@@ -106,10 +106,14 @@ def encoded(estimator: Any, X: Any) -> Iterator[tuple[Batch, Any]]:
 
 def drawn(module: Any, psi: Any, generator: torch.Generator) -> torch.Tensor:
     """Return one draw of the code of every row, with exact gates."""
+    return module.latent.draw(module.posterior(psi, EXACT), noise_of_rows(module, psi, generator)).z
+
+
+def noise_of_rows(module: Any, psi: Any, generator: torch.Generator) -> Noise:
+    """Return the random numbers of one draw of the codes of rows, others for every row."""
     local = next(iter(psi.values()))
     noise = module.latent.noise(local.shape[0], generator)
-    noise = {name: value.to(local.device) for name, value in noise.items()}
-    return module.latent.draw(module.posterior(psi, EXACT), noise).z
+    return {name: value.to(local.device) for name, value in noise.items()}
 
 
 def _mean(module: Any, psi: Any) -> torch.Tensor:

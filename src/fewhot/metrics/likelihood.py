@@ -11,8 +11,8 @@ import torch
 from fewhot.core.checks import one_of
 from fewhot.core.devices import in_float32
 from fewhot.core.errors import InvalidInputError
-from fewhot.core.records import Noise
-from fewhot.metrics.code_kinds import EXACT, encoded
+from fewhot.core.seeding import stream
+from fewhot.metrics.code_kinds import EXACT, encoded, noise_of_rows
 from fewhot.metrics.estimates import Estimate, estimate
 from fewhot.metrics.matrices import as_numbers
 
@@ -63,34 +63,31 @@ def information(estimator: Any, X: Any) -> Estimate:
 
     Its mean over rows is an upper bound on the mutual information of rows and codes.
     """
-    module = estimator.module_
-    noise = _bank(estimator, 1)[0]
+    module, generator = estimator.module_, stream(estimator.seed_, "information")
     rows: list[np.ndarray] = []
     for seen, psi in encoded(estimator, X):
-        divergence = module.divergence(module.run(psi, seen, EXACT, noise))
+        divergence = module.divergence(module.run(psi, seen, EXACT, noise_of_rows(module, psi, generator)))
         rows.append(torch.stack(tuple(divergence.values())).sum(0).cpu().numpy())
     return estimate(np.concatenate(rows))
 
 
-@in_float32()
+def relaxed_bound(estimator: Any, X: Any, n_draws: int = RELAXATION_DRAWS) -> Estimate:
+    """Return what the bound would be under the gates of training, at its last step, in nats a row.
+
+    It is no bound where those gates are soft; `exact_bound` is the number of record. Every row has noise of its own.
+    """
+    relaxed, _ = _under_both_gates(estimator, X, n_draws)
+    return estimate(relaxed)
+
+
 def relaxation_gap(estimator: Any, X: Any, n_draws: int = RELAXATION_DRAWS) -> Estimate:
     """Return by how many nats a row the gates of training flatter the bound.
 
     Rows, weights and noise are the same on both sides: only the gates differ, those of training at its last step
     against exact ones. It is 0 for families without gates, and for gates that are exact on the way forward.
     """
-    module = estimator.module_
-    device = next(module.parameters()).device
-    relaxed = module.knobs(torch.tensor(estimator.n_iter_, device=device))
-    bank = _bank(estimator, n_draws, as_in_training=True)
-    rows: list[np.ndarray] = []
-    for seen, psi in encoded(estimator, X):
-        gaps = [
-            module.bound(module.run(psi, seen, relaxed, noise)) - module.bound(module.run(psi, seen, EXACT, noise))
-            for noise in bank
-        ]
-        rows.append(torch.stack(gaps).mean(0).cpu().numpy())
-    return estimate(np.concatenate(rows))
+    relaxed, exact = _under_both_gates(estimator, X, n_draws)
+    return estimate(relaxed - exact)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,8 +181,18 @@ def perplexity(bounds: Any, lengths: Any, average: str = "document") -> float:
     return getattr(perplexities(bounds, lengths), average)
 
 
-def _bank(estimator: Any, n_draws: int, *, as_in_training: bool = False) -> list[Noise]:
-    """Return draws for rows that have already been observed."""
-    device = next(estimator.module_.parameters()).device
-    bank = estimator.module_.bank(n_draws, estimator.seed_, "metrics", device, as_in_training=as_in_training)
-    return [{name: value for name, value in noise.items() if name != "observation"} for noise in bank]
+@in_float32()
+def _under_both_gates(estimator: Any, X: Any, n_draws: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bound of each row under the gates of training and under exact ones, (n,) each."""
+    module, generator = estimator.module_, stream(estimator.seed_, "gates of training")
+    device = next(module.parameters()).device
+    sides = (module.knobs(torch.tensor(estimator.n_iter_, device=device)), EXACT)
+    rows: list[np.ndarray] = []
+    for seen, psi in encoded(estimator, X):
+        total = torch.zeros(len(sides), next(iter(psi.values())).shape[0], device=device)
+        for _ in range(n_draws):
+            noise = noise_of_rows(module, psi, generator)
+            total += torch.stack([module.bound(module.run(psi, seen, knobs, noise)) for knobs in sides])
+        rows.append((total / n_draws).cpu().numpy())
+    relaxed, exact = np.concatenate(rows, axis=1)
+    return relaxed, exact
