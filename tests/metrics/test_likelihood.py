@@ -14,7 +14,17 @@ import fewhot as fh
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.records import Batch, Dense, Knobs
 from fewhot.core.seeding import stream
-from fewhot.metrics import exact_bound, information, iwae, perplexities, perplexity, relaxation_gap, relaxed_bound
+from fewhot.metrics import (
+    exact_bound,
+    information,
+    iwae,
+    mutual_information,
+    perplexities,
+    perplexity,
+    reconstruction,
+    relaxation_gap,
+    relaxed_bound,
+)
 from tests.metrics.conftest import PlantedRows
 
 
@@ -118,3 +128,26 @@ def test_bad_bounds_and_lengths_get_one_sentence(bounds: Any, lengths: Any, sent
 def test_an_unknown_average_is_refused() -> None:
     with pytest.raises(InvalidParameterError, match="average is 'word'"):
         perplexity([-1.0], [1], "word")
+
+
+def test_two_groups_far_apart_are_told_apart_by_one_bit(vae: fh.VAE, monkeypatch: pytest.MonkeyPatch) -> None:
+    loc = torch.tensor([50.0, -50.0])[torch.arange(60) % 2][:, None].expand(60, vae.n_components)
+    psi = {"loc": loc, "logvar": torch.zeros_like(loc)}
+    halves = [(None, {name: value[rows] for name, value in psi.items()}) for rows in (slice(0, 40), slice(40, 60))]
+    monkeypatch.setattr("fewhot.metrics.likelihood.encoded", lambda *_: iter(halves))
+    assert mutual_information(vae, None).values == pytest.approx(np.full(60, math.log(2)), abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["vae", "vsc"])
+def test_codes_tell_no_more_apart_than_they_cost(name: str, request: Any, planted: PlantedRows) -> None:
+    model = request.getfixturevalue(name)
+    told = mutual_information(model, planted.X)
+    assert 0 < told.mean <= min(information(model, planted.X).mean + 3 * told.se, math.log(600))
+    fewer = mutual_information(model, planted.X, n_rows=50)
+    assert len(fewer.values) == 50
+    assert fewer.mean <= math.log(50)
+
+
+def test_what_is_left_of_the_bound_is_the_divergence(vae: fh.VAE, planted: PlantedRows) -> None:
+    said, cost = reconstruction(vae, planted.X, n_draws=64), information(vae, planted.X)
+    assert said.mean - cost.mean == pytest.approx(exact_bound(vae, planted.X).mean, abs=0.05)

@@ -16,6 +16,7 @@ from fewhot.core.registry import LIKELIHOODS
 from fewhot.core.seeding import resolve_seed
 from fewhot.estimators.recipes import Recipe
 from fewhot.likelihoods.base import Likelihood
+from fewhot.models import AgainstCollapse
 from fewhot.nn.conv import CHANNELS
 from fewhot.nn.gru import N_HIDDEN
 from fewhot.training import Callback, RunFolder
@@ -55,6 +56,7 @@ class Arguments(BaseEstimator):
     likelihood: Any
     observation: str
     encoder: Any
+    against_collapse: AgainstCollapse | None
     max_steps: int | None
     max_epochs: int | None
     batch_size: int | None
@@ -156,6 +158,10 @@ class Arguments(BaseEstimator):
             )
         for size in sizes:
             whole_number("each of hidden_layer_sizes", size)
+        if not isinstance(self.against_collapse, AgainstCollapse | None):
+            raise InvalidParameterError(
+                f"against_collapse is {self.against_collapse!r}; give it a fewhot.models.AgainstCollapse, or None."
+            )
 
 
 def _is_auto(value: Any) -> bool:

@@ -13,7 +13,7 @@ from fewhot.core.registry import ESTIMATORS
 from fewhot.estimators.base import LatentEstimator
 from fewhot.estimators.documentation import documented
 from fewhot.likelihoods.base import Likelihood
-from fewhot.models import beta_tcvae
+from fewhot.models import AgainstCollapse, beta_tcvae
 from fewhot.models.latent_model import LatentModel
 from fewhot.objectives.total_correlation import SAMPLINGS
 
@@ -65,6 +65,7 @@ class BetaTCVAE(LatentEstimator):
         likelihood: str | Likelihood = "auto",
         observation: str = "auto",
         encoder: str | nn.Module = "auto",
+        against_collapse: AgainstCollapse | None = None,
         max_steps: int | None = None,
         max_epochs: int | None = None,
         batch_size: int | None = None,
@@ -88,6 +89,7 @@ class BetaTCVAE(LatentEstimator):
         self.likelihood = likelihood
         self.observation = observation
         self.encoder = encoder
+        self.against_collapse = against_collapse
         self.max_steps = max_steps
         self.max_epochs = max_epochs
         self.batch_size = batch_size

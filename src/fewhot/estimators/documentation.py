@@ -29,6 +29,9 @@ hidden_layer_sizes : sequence of int, default=None
         or from ids of words and which of them are there, to (B, H) is deep-copied at fit, `fewhot.nn.Pretrained` among
         them; one of your own may have dropout, so the fit uses torch's global generator: other threads should not draw
         from it meanwhile.
+    against_collapse : AgainstCollapse, default=None
+        Free bits, word dropout, a warm-up or steps of the encoder alone, for decoders that could do without the code;
+        a `fewhot.models.AgainstCollapse`.
     max_steps : int, default=None
         Optimisation steps; None takes the recipe's, {steps}.
     max_epochs : int, default=None

@@ -169,7 +169,10 @@ class Fitting(Arguments):
 
     def _built(self, spec: DataSpec, seed: int, n_steps: int) -> LatentModel:
         with torch.device("cpu"), PrivateDraws(seed, "initialisation"):
-            return self._build(spec, n_steps)
+            module = self._build(spec, n_steps)
+        if self.against_collapse is not None:
+            self.against_collapse.change(module, n_steps)
+        return module
 
     def _build(self, spec: DataSpec, n_steps: int) -> LatentModel:
         """Return a fresh model for such data; ``n_steps`` is the length of its schedules."""

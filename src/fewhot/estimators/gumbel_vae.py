@@ -17,7 +17,7 @@ from fewhot.estimators.discrete import check_discrete, discrete_arguments
 from fewhot.estimators.documentation import documented
 from fewhot.estimators.recipes import Recipe
 from fewhot.likelihoods.base import Likelihood
-from fewhot.models import gumbel_vae
+from fewhot.models import AgainstCollapse, gumbel_vae
 from fewhot.models.latent_model import LatentModel
 
 KINDS = ("categorical", "bernoulli")
@@ -105,6 +105,7 @@ class GumbelVAE(LatentEstimator):
         likelihood: str | Likelihood = "auto",
         observation: str = "auto",
         encoder: str | nn.Module = "auto",
+        against_collapse: AgainstCollapse | None = None,
         max_steps: int | None = None,
         max_epochs: int | None = None,
         batch_size: int | None = None,
@@ -135,6 +136,7 @@ class GumbelVAE(LatentEstimator):
         self.likelihood = likelihood
         self.observation = observation
         self.encoder = encoder
+        self.against_collapse = against_collapse
         self.max_steps = max_steps
         self.max_epochs = max_epochs
         self.batch_size = batch_size

@@ -18,7 +18,7 @@ from fewhot.estimators.gated import GatedEstimator
 from fewhot.estimators.recipes import Recipe
 from fewhot.latents.beta_spike_slab import FORMS
 from fewhot.likelihoods.base import Likelihood
-from fewhot.models import hsvae
+from fewhot.models import AgainstCollapse, hsvae
 from fewhot.models.latent_model import LatentModel
 
 TOTAL_CONCENTRATION = 5.0
@@ -164,6 +164,7 @@ class HSVAE(GatedEstimator):
         likelihood: str | Likelihood = "auto",
         observation: str = "auto",
         encoder: str | nn.Module = "auto",
+        against_collapse: AgainstCollapse | None = None,
         max_steps: int | None = None,
         max_epochs: int | None = None,
         batch_size: int | None = None,
@@ -198,6 +199,7 @@ class HSVAE(GatedEstimator):
         self.likelihood = likelihood
         self.observation = observation
         self.encoder = encoder
+        self.against_collapse = against_collapse
         self.max_steps = max_steps
         self.max_epochs = max_epochs
         self.batch_size = batch_size

@@ -14,7 +14,7 @@ from fewhot.estimators.base import LatentEstimator
 from fewhot.estimators.documentation import documented
 from fewhot.estimators.recipes import Recipe
 from fewhot.likelihoods.base import Likelihood
-from fewhot.models import mat_vae
+from fewhot.models import AgainstCollapse, mat_vae
 from fewhot.models.latent_model import LatentModel
 
 MMD_WEIGHTS = {None: 3.0, "mathieu2019": 100.0}
@@ -98,6 +98,7 @@ class MATVAE(LatentEstimator):
         likelihood: str | Likelihood = "auto",
         observation: str = "auto",
         encoder: str | nn.Module = "auto",
+        against_collapse: AgainstCollapse | None = None,
         max_steps: int | None = None,
         max_epochs: int | None = None,
         batch_size: int | None = None,
@@ -123,6 +124,7 @@ class MATVAE(LatentEstimator):
         self.likelihood = likelihood
         self.observation = observation
         self.encoder = encoder
+        self.against_collapse = against_collapse
         self.max_steps = max_steps
         self.max_epochs = max_epochs
         self.batch_size = batch_size

@@ -25,7 +25,7 @@ from fewhot.inference import SVI, Amortised, Inference, Refined
 from fewhot.inference.refined import KEPT, ORDERS, TEACHERS
 from fewhot.likelihoods.base import Likelihood
 from fewhot.metrics import perplexity
-from fewhot.models import nfa
+from fewhot.models import AgainstCollapse, nfa
 from fewhot.models.defaults import rate_decay
 from fewhot.models.latent_model import LatentModel
 from fewhot.models.nfa import INPUTS
@@ -227,6 +227,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         likelihood: str | Likelihood = "auto",
         observation: str = "auto",
         encoder: str | nn.Module = "auto",
+        against_collapse: AgainstCollapse | None = None,
         max_steps: int | None = None,
         max_epochs: int | None = None,
         batch_size: int | None = None,
@@ -272,6 +273,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         self.likelihood = likelihood
         self.observation = observation
         self.encoder = encoder
+        self.against_collapse = against_collapse
         self.max_steps = max_steps
         self.max_epochs = max_epochs
         self.batch_size = batch_size

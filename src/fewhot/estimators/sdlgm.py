@@ -17,7 +17,7 @@ from fewhot.estimators.documentation import documented
 from fewhot.estimators.gated import GatedEstimator
 from fewhot.estimators.recipes import Recipe
 from fewhot.likelihoods.base import Likelihood
-from fewhot.models import sdlgm
+from fewhot.models import AgainstCollapse, sdlgm
 from fewhot.models.discrete import BY_SCORE
 from fewhot.models.latent_model import LatentModel
 
@@ -170,6 +170,7 @@ class SDLGM(GatedEstimator):
         likelihood: str | Likelihood = "auto",
         observation: str = "auto",
         encoder: str | nn.Module = "auto",
+        against_collapse: AgainstCollapse | None = None,
         max_steps: int | None = None,
         max_epochs: int | None = None,
         batch_size: int | None = None,
@@ -208,6 +209,7 @@ class SDLGM(GatedEstimator):
         self.likelihood = likelihood
         self.observation = observation
         self.encoder = encoder
+        self.against_collapse = against_collapse
         self.max_steps = max_steps
         self.max_epochs = max_epochs
         self.batch_size = batch_size

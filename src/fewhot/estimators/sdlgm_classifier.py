@@ -21,6 +21,7 @@ from fewhot.estimators.thresholds import MultiLabelMixin, check_threshold, cross
 from fewhot.estimators.undoing import undone_on_failure
 from fewhot.estimators.validation import rows_at
 from fewhot.likelihoods.base import Likelihood
+from fewhot.models import AgainstCollapse
 
 
 @ESTIMATORS.register("SDLGMClassifier")
@@ -124,6 +125,7 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         likelihood: str | Likelihood = "auto",
         observation: str = "auto",
         encoder: str | nn.Module = "auto",
+        against_collapse: AgainstCollapse | None = None,
         max_steps: int | None = None,
         max_epochs: int | None = None,
         batch_size: int | None = None,
@@ -160,6 +162,7 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         self.likelihood = likelihood
         self.observation = observation
         self.encoder = encoder
+        self.against_collapse = against_collapse
         self.max_steps = max_steps
         self.max_epochs = max_epochs
         self.batch_size = batch_size

@@ -14,6 +14,7 @@ from fewhot.estimators.documentation import documented
 from fewhot.estimators.labels import label_matrix
 from fewhot.estimators.sdlgm_supervised import SupervisedSDLGM
 from fewhot.likelihoods.base import Likelihood
+from fewhot.models import AgainstCollapse
 
 
 @ESTIMATORS.register("SDLGMCounter")
@@ -86,6 +87,7 @@ class SDLGMCounter(RegressorMixin, SupervisedSDLGM):
         likelihood: str | Likelihood = "auto",
         observation: str = "auto",
         encoder: str | nn.Module = "auto",
+        against_collapse: AgainstCollapse | None = None,
         max_steps: int | None = None,
         max_epochs: int | None = None,
         batch_size: int | None = None,
@@ -115,6 +117,7 @@ class SDLGMCounter(RegressorMixin, SupervisedSDLGM):
         self.likelihood = likelihood
         self.observation = observation
         self.encoder = encoder
+        self.against_collapse = against_collapse
         self.max_steps = max_steps
         self.max_epochs = max_epochs
         self.batch_size = batch_size

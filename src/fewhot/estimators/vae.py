@@ -13,7 +13,7 @@ from fewhot.core.registry import ESTIMATORS
 from fewhot.estimators.base import LatentEstimator
 from fewhot.estimators.documentation import documented
 from fewhot.likelihoods.base import Likelihood
-from fewhot.models import vae
+from fewhot.models import AgainstCollapse, vae
 from fewhot.models.latent_model import LatentModel
 
 
@@ -63,6 +63,7 @@ class VAE(LatentEstimator):
         likelihood: str | Likelihood = "auto",
         observation: str = "auto",
         encoder: str | nn.Module = "auto",
+        against_collapse: AgainstCollapse | None = None,
         max_steps: int | None = None,
         max_epochs: int | None = None,
         batch_size: int | None = None,
@@ -87,6 +88,7 @@ class VAE(LatentEstimator):
         self.likelihood = likelihood
         self.observation = observation
         self.encoder = encoder
+        self.against_collapse = against_collapse
         self.max_steps = max_steps
         self.max_epochs = max_epochs
         self.batch_size = batch_size

@@ -18,7 +18,7 @@ from fewhot.estimators.documentation import documented
 from fewhot.estimators.gated import GatedEstimator
 from fewhot.estimators.recipes import Recipe
 from fewhot.likelihoods.base import Likelihood
-from fewhot.models import vsc
+from fewhot.models import AgainstCollapse, vsc
 from fewhot.models.latent_model import LatentModel
 from fewhot.models.vsc import LONGEST_PRETRAINING
 from fewhot.objectives.pseudo_inputs import BOUNDS
@@ -192,6 +192,7 @@ class VSC(GatedEstimator):
         likelihood: str | Likelihood = "auto",
         observation: str = "auto",
         encoder: str | nn.Module = "auto",
+        against_collapse: AgainstCollapse | None = None,
         max_steps: int | None = None,
         max_epochs: int | None = None,
         batch_size: int | None = None,
@@ -227,6 +228,7 @@ class VSC(GatedEstimator):
         self.likelihood = likelihood
         self.observation = observation
         self.encoder = encoder
+        self.against_collapse = against_collapse
         self.max_steps = max_steps
         self.max_epochs = max_epochs
         self.batch_size = batch_size

@@ -9,8 +9,8 @@ from fewhot.inference.phases import Model, Phase
 class Inference(Configurable):
     """How local and global parameters are found.
 
-    A procedure may change over training, at steps that it names: its stages. All of them have the same phases, over
-    the same parameters; only the losses differ.
+    A procedure may change over training, at steps that it names: its stages. The first has all phases; a later one has
+    the same, over the same parameters and with other losses, or the first few of them.
     """
 
     n_stages: int = 1

@@ -45,7 +45,9 @@ class Trainable(Protocol):
 class Decodes(Protocol):
     """A part that says how likely rows are given codes."""
 
-    def likelihood(self, z: Tensor, batch: Batch, gate: Tensor | None = None) -> ObservedRows:
+    def likelihood(
+        self, z: Tensor, batch: Batch, gate: Tensor | None = None, keys: Tensor | None = None
+    ) -> ObservedRows:
         """Return p(x | z)."""
         ...
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +13,14 @@ import torch
 from fewhot.core.checks import one_of
 from fewhot.core.devices import in_float32
 from fewhot.core.errors import InvalidInputError
+from fewhot.core.records import Draw, Params
 from fewhot.core.seeding import stream
 from fewhot.metrics.code_kinds import EXACT, encoded, noise_of_rows
 from fewhot.metrics.estimates import Estimate, estimate
 from fewhot.metrics.matrices import as_numbers
 
 RELAXATION_DRAWS = 8
+MOST_COMPARED = 1000
 
 
 def exact_bound(estimator: Any, X: Any) -> Estimate:
@@ -69,6 +73,60 @@ def information(estimator: Any, X: Any) -> Estimate:
         divergence = module.divergence(module.run(psi, seen, EXACT, noise_of_rows(module, psi, generator)))
         rows.append(torch.stack(tuple(divergence.values())).sum(0).cpu().numpy())
     return estimate(np.concatenate(rows))
+
+
+@in_float32()
+def reconstruction(estimator: Any, X: Any, n_draws: int = 1) -> Estimate:
+    r"""Return :math:`\mathbb{E}_{q(z|x)}[\log p(x|z)]` in nats a row: how well codes say their rows.
+
+    Models are often compared where this is alike. Every row has draws of its own, with exact gates.
+    """
+    module, generator = estimator.module_, stream(estimator.seed_, "reconstruction")
+    rows: list[np.ndarray] = []
+    for seen, psi in encoded(estimator, X):
+        draws = [
+            module.run(psi, seen, EXACT, noise_of_rows(module, psi, generator)).px.log_prob(seen.x)
+            for _ in range(n_draws)
+        ]
+        rows.append(torch.stack(draws).mean(0).cpu().numpy())
+    return estimate(np.concatenate(rows))
+
+
+@in_float32()
+def mutual_information(estimator: Any, X: Any, n_rows: int = MOST_COMPARED) -> Estimate:
+    r"""Return how many nats codes tell rows apart by: about 0 where posteriors are all alike, whatever they cost.
+
+    .. math:: I = \frac{1}{n}\sum_i \log q(z_i|x_i) - \log\frac{1}{n}\sum_j q(z_i|x_j), \qquad z_i \sim q(z|x_i)
+
+    It is at most :math:`\log n` of the n rows that are compared, and never more than `information` in the mean.
+
+    Parameters
+    ----------
+    estimator
+        A fitted estimator.
+    X
+        Rows, (m, p).
+    n_rows
+        The most rows to compare, each with each; of more, evenly spaced ones are taken.
+    """
+    module, generator = estimator.module_, stream(estimator.seed_, "mutual information")
+    batches = [(psi, noise_of_rows(module, psi, generator)) for _, psi in encoded(estimator, X)]
+    psi, noise = (_joined(parts) for parts in zip(*batches, strict=True))
+    n = len(next(iter(psi.values())))
+    kept = np.unique(np.linspace(0, n - 1, min(n, n_rows)).astype(int)).tolist()
+    psi, noise = ({name: value[kept] for name, value in part.items()} for part in (psi, noise))
+    q = module.posterior(psi, EXACT)
+    draw = module.latent.draw(q, noise)
+    told: list[float] = []
+    for row in range(len(kept)):
+        alone = Draw(
+            draw.z[row].expand_as(draw.z),
+            None if draw.gate is None else draw.gate[row].expand_as(draw.gate),
+            {name: value[row].expand_as(value) for name, value in draw.auxiliary.items()},
+        )
+        under_each = module.latent.log_prob(q, alone)  # of one row's code, (n,)
+        told.append(float(under_each[row] - under_each.logsumexp(0)) + math.log(len(kept)))
+    return estimate(np.array(told))
 
 
 def relaxed_bound(estimator: Any, X: Any, n_draws: int = RELAXATION_DRAWS) -> Estimate:
@@ -179,6 +237,10 @@ def perplexity(bounds: Any, lengths: Any, average: str = "document") -> float:
     """
     one_of("average", average, ("document", "corpus"))
     return getattr(perplexities(bounds, lengths), average)
+
+
+def _joined(parts: Sequence[Params]) -> Params:
+    return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
 
 
 @in_float32()

@@ -1,5 +1,6 @@
 """Models: short compositions of parts around one module."""
 
+from fewhot.models.against_collapse import AgainstCollapse
 from fewhot.models.beta_tcvae import beta_tcvae
 from fewhot.models.decoder import ConvDecoder, Decoder
 from fewhot.models.defaults import decoder_for, encoder_for, likelihood_for, observation_for
@@ -15,6 +16,7 @@ from fewhot.models.vae import vae
 from fewhot.models.vsc import vsc
 
 __all__ = [
+    "AgainstCollapse",
     "ConvDecoder",
     "Decoder",
     "Encoder",

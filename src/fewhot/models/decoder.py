@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.parts import Part
-from fewhot.core.records import Batch, ColumnMoments, ObservedRows, Rows
+from fewhot.core.records import Batch, ColumnMoments, Noise, ObservedRows, Rows
 from fewhot.core.registry import STRUCTURES
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models.encoder import Encoder
@@ -68,8 +68,14 @@ class Decoder(Part):
         if self.starts_at_mean:
             self.output.bias.copy_(self.head.output_bias(moments))
 
-    def likelihood(self, z: Tensor, batch: Batch, gate: Tensor | None = None) -> ObservedRows:
-        """Return p(x | z); ``gate`` holds the gates of a draw with their gradients."""
+    def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
+        """Return the random numbers of a pass in training; most decoders need none."""
+        return {}
+
+    def likelihood(
+        self, z: Tensor, batch: Batch, gate: Tensor | None = None, keys: Tensor | None = None
+    ) -> ObservedRows:
+        """Return p(x | z); ``gate`` holds the gates of a draw with their gradients, ``keys`` the noise of training."""
         return self._rows(z, gate)
 
     def generate(self, z: Tensor) -> ObservedRows:
@@ -116,7 +122,9 @@ class NoDecoder(Decoder):
     def fit(self, moments: ColumnMoments) -> None:
         """Learn nothing."""
 
-    def likelihood(self, z: Tensor, batch: Batch, gate: Tensor | None = None) -> ObservedRows:
+    def likelihood(
+        self, z: Tensor, batch: Batch, gate: Tensor | None = None, keys: Tensor | None = None
+    ) -> ObservedRows:
         """Return a law under which every row has the same density, 1."""
         return _AnyRows(z, self.head.n_columns)
 

@@ -93,7 +93,7 @@ class LatentModel(Part):
     def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
         """Return the random numbers of one pass over ``n_rows`` rows; 1 gives noise that all rows share."""
         noise = {**self.latent.noise(n_rows, generator), **self.objective.noise(n_rows, generator)}
-        noise |= self.encoder.noise(n_rows, generator)
+        noise |= {**self.encoder.noise(n_rows, generator), **self.decoder.noise(n_rows, generator)}
         observed = self.observation.noise(n_rows, self.decoder.head.n_columns, generator)
         return noise if observed is None else {**noise, "observation": observed}
 
@@ -132,7 +132,8 @@ class LatentModel(Part):
         q = self.posterior(psi, knobs)  # q(z | x), (B, K)
         draw = self.latent.draw(q, noise)  # z, (B, K)
         p = self.prior(self.posterior_of)  # p(z), over codes (K,)
-        return Pass(batch, psi, q, p, draw, self.decoder.likelihood(draw.z, batch, draw.gate), noise)
+        keys = noise.get("decoder") if knobs.gates == "relaxed" else None
+        return Pass(batch, psi, q, p, draw, self.decoder.likelihood(draw.z, batch, draw.gate, keys), noise)
 
     def divergence(self, result: Pass) -> Params:
         """Return the named parts of KL(q || p), each (B,)."""

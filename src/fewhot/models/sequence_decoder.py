@@ -8,10 +8,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from fewhot.core.checks import real_number
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.parts import Part
-from fewhot.core.records import END, PADDING, Batch, Rows, Tokens
+from fewhot.core.records import END, PADDING, Batch, Noise, Rows, Tokens
 from fewhot.core.registry import STRUCTURES
+from fewhot.data.text.vocabulary import UNKNOWN
+from fewhot.features.dropout import uniforms
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models.decoder import Decoder
 from fewhot.models.encoder import Encoder
@@ -45,6 +48,9 @@ class SequenceDecoder(Decoder):
         Whether words have the vectors that an encoder of texts has for them; it must have as many of that width.
     sees_gates
         As `Decoder`.
+    word_dropout
+        The share of words that are not seen when the next one is said, in training; the mark of an unknown word stands
+        in their place (Bowman et al., 2016).
     """
 
     compiles = False  # recurrent layers
@@ -57,7 +63,9 @@ class SequenceDecoder(Decoder):
         n_hidden: int = N_HIDDEN,
         shares_words: bool = True,
         sees_gates: bool = False,
+        word_dropout: float = 0.0,
     ) -> None:
+        self.word_dropout = real_number("word_dropout", word_dropout, low=0, high=1)
         self.n_embedding = n_embedding
         self.n_hidden = n_hidden
         self.shares_words = shares_words
@@ -94,18 +102,31 @@ class SequenceDecoder(Decoder):
             raise InvalidParameterError("The decoder shares the vectors of words with an encoder; put it in a model.")
         return self._shared[0]
 
-    def likelihood(self, z: Tensor, batch: Batch, gate: Tensor | None = None) -> SpokenTexts:
-        """Return p(x | z)."""
-        return SpokenTexts(self, self._read(z, gate))
+    def noise(self, n_rows: int, generator: torch.Generator) -> Noise:
+        """Return a key a text, from which it follows which words are not seen; nothing where all are."""
+        if not self.word_dropout:
+            return {}
+        return {"decoder": torch.randint(2**62, (n_rows, 1), generator=generator, device=generator.device)}
+
+    def likelihood(
+        self, z: Tensor, batch: Batch, gate: Tensor | None = None, keys: Tensor | None = None
+    ) -> SpokenTexts:
+        """Return p(x | z); with keys, where some words are not seen."""
+        return SpokenTexts(self, self._read(z, gate), keys)
 
     def generate(self, z: Tensor) -> SpokenTexts:
         """Return p(x | z) of codes without data."""
         return SpokenTexts(self, self._read(z, None))
 
-    def states(self, codes: Tensor, ids: Tensor) -> Tensor:
+    def states(self, codes: Tensor, ids: Tensor, keys: Tensor | None = None) -> Tensor:
         """Return the state before each word of texts, (N, T, H), for what is read of their codes, (N, C)."""
-        before = self.words(words_before(ids))
-        return self.body(torch.cat([before, codes[:, None].expand(-1, ids.shape[1], -1)], dim=-1))[0]
+        before = words_before(ids)
+        if keys is not None:
+            places = torch.arange(ids.shape[1], device=ids.device)
+            unseen = (uniforms(keys, places) < self.word_dropout) & (places > 0)  # the beginning is always seen
+            before = torch.where(unseen, UNKNOWN, before)
+        read = torch.cat([self.words(before), codes[:, None].expand(-1, ids.shape[1], -1)], dim=-1)
+        return self.body(read)[0]
 
     def next_word(self, codes: Tensor, word: Tensor, state: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return log-probabilities of the word after ``word``, (N, V), and the state, (1, N, H); never padding."""
@@ -140,10 +161,13 @@ class SpokenTexts(NamedTuple):
         What says the words.
     codes
         What it reads of the codes, (..., B, C).
+    keys
+        What decides which words it does not see, (B, 1); None where it sees all.
     """
 
     decoder: SequenceDecoder
     codes: Tensor
+    keys: Tensor | None = None
 
     def log_prob(self, x: Rows) -> Tensor:
         """Return the log-probability of each text, its end included, (..., B)."""
@@ -153,11 +177,13 @@ class SpokenTexts(NamedTuple):
         n_draws = len(codes) // x.n_rows
         texts_at_once = max(1, MOST_STATES // (x.ids.shape[1] * max(self.decoder.n_hidden, codes.shape[1])))
         ids = x.ids.repeat(n_draws, 1)  # (N, T)
-        pieces = zip(codes.split(texts_at_once), ids.split(texts_at_once), strict=True)
-        return torch.cat([self._scored(*piece) for piece in pieces]).view(self.codes.shape[:-1])
+        keys = None if self.keys is None else self.keys.repeat(n_draws, 1)
+        pieces = [slice(start, start + texts_at_once) for start in range(0, len(codes), texts_at_once)]
+        scored = [self._scored(codes[piece], ids[piece], None if keys is None else keys[piece]) for piece in pieces]
+        return torch.cat(scored).view(self.codes.shape[:-1])
 
-    def _scored(self, codes: Tensor, ids: Tensor) -> Tensor:
-        states, words = self.decoder.states(codes, ids).flatten(0, 1), ids.flatten()
+    def _scored(self, codes: Tensor, ids: Tensor, keys: Tensor | None) -> Tensor:
+        states, words = self.decoder.states(codes, ids, keys).flatten(0, 1), ids.flatten()
         output, inside = self.decoder.output, words != PADDING
         assert isinstance(output, nn.Linear)
         if ids.device.type == "cpu":  # scores are most of the work, and a CPU can leave those of padding out

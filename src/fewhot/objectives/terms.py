@@ -27,13 +27,15 @@ class KL(Term):
     r""":math:`-\beta\,w(t)\,\mathrm{KL}(q(z|x)\,\|\,p(z))`; the knob ``kl_weight`` is :math:`w(t)`, 1 when absent.
 
     The bound always carries weight 1; only the loss is weighted. ``gate_weight`` is a weight of its own for the part
-    that chooses the units, ``weight`` when not given.
+    that chooses the units, ``weight`` when not given. Where the mean over a batch is below ``free_bits``, in nats a
+    row, nothing pushes it further down (Kingma et al., 2016, of the whole code).
     """
 
-    def __init__(self, weight: float = 1.0, gate_weight: float | None = None) -> None:
+    def __init__(self, weight: float = 1.0, gate_weight: float | None = None, free_bits: float = 0.0) -> None:
         super().__init__()
         self.weight = real_number("weight", weight, low=0)
         self.gate_weight = None if gate_weight is None else real_number("gate_weight", gate_weight, low=0)
+        self.free_bits = real_number("free_bits", free_bits, low=0)
         self.weighted = weight != 1 or gate_weight not in (None, 1)
 
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
@@ -42,4 +44,7 @@ class KL(Term):
         weighted = self.weight * total
         if self.gate_weight is not None and "kl_gate" in divergence:
             weighted = weighted + (self.gate_weight - self.weight) * divergence["kl_gate"]
-        return Terms(-total, knobs.get("kl_weight", 1.0) * weighted.mean(), dict(divergence))
+        cost = knobs.get("kl_weight", 1.0) * weighted.mean()
+        if self.free_bits:
+            cost = torch.where(total.mean() > self.free_bits, cost, cost.detach())
+        return Terms(-total, cost, dict(divergence))
