@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from fewhot.core.records import ColumnMoments, DataSpec
+from fewhot.estimators import SDLGM, fitting
 from fewhot.models.gumbel_vae import gumbel_vae
 from fewhot.models.sdlgm import sdlgm
+from fewhot.training.settings import CLIP_FACTOR, UNCLIPPED
 
 SPEC = DataSpec(n_columns=5, n_rows=100)
 
@@ -38,3 +41,18 @@ def test_as_published_neither_the_mean_nor_a_warm_up_helps_at_the_start(build: A
     assert (published.decoder.output.bias.abs() < 1).all()
     assert {"kl_weight", "learning_rate"} <= set(ours.schedules)
     assert not published.schedules
+
+
+def test_as_published_gradients_are_not_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float] = []
+    before = fitting.Trainer.__init__
+
+    def watched(self: Any, model: Any, settings: Any, **options: Any) -> None:
+        seen.append(settings.clip_factor)
+        before(self, model, settings, **options)
+
+    monkeypatch.setattr(fitting.Trainer, "__init__", watched)
+    X = np.random.default_rng(0).random((30, 5)).astype(np.float32)
+    for recipe in (None, "xu"):
+        SDLGM(6, recipe=recipe, hidden_layer_sizes=(4,), max_steps=2, random_state=0).fit(X)
+    assert seen == [CLIP_FACTOR, UNCLIPPED]

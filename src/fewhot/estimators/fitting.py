@@ -22,6 +22,7 @@ from fewhot.estimators.validation import dataset_of
 from fewhot.models.latent_model import LatentModel
 from fewhot.training import RunFolder, Settings, Trainer
 from fewhot.training.run_folder import State
+from fewhot.training.settings import CLIP_FACTOR, UNCLIPPED
 
 _LEAST_HELD_OUT = 2
 _ENOUGH_HELD_OUT = 100  # fewer rows say too little of how many units are on
@@ -128,6 +129,7 @@ class Fitting(Arguments):
             max_steps=before + (epoch if one_pass else n_steps),
             batch_size=batch_size,
             learning_rate=self._chosen("learning_rate"),
+            clip_factor=CLIP_FACTOR if self.recipes[self.recipe].clips else UNCLIPPED,
             evaluate_every=max(min(epoch, n_steps), n_steps // 100, 1),
             patience=None if one_pass or held_out is None else self.n_iter_no_change,
             settled_at=max(before, module.settled_at),

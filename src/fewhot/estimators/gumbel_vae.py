@@ -82,6 +82,7 @@ class GumbelVAE(LatentEstimator):
             likelihood="bernoulli",
             estimator="concrete",
             faithful=True,
+            clips=False,
             source="Jang, Gu and Poole's notebook",
             about="trains on soft codes with their networks and a constant rate; give ``n_components=300``, "
             "``n_classes=10``, ``temperature_decay=3e-5``.",

@@ -21,6 +21,8 @@ class Recipe:
         A likelihood's name, or "auto" for what the data suggest.
     likelihood_options
         Arguments of that likelihood.
+    clips
+        Whether gradients much longer than usual are shortened.
     source
         Where the recipe comes from.
     about
@@ -35,5 +37,6 @@ class Recipe:
     observation: str = "as-is"
     likelihood: str = "auto"
     likelihood_options: tuple[tuple[str, object], ...] = ()
+    clips: bool = True
     source: str = "chosen by measurement"
     about: str = ""

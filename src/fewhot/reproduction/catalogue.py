@@ -13,10 +13,10 @@ from fewhot.reproduction.entry import Entry
 
 @lru_cache(maxsize=1)
 def _all() -> dict[str, Entry]:
-    from fewhot.reproduction import aistats2018, iclr2019, uai2019, xu
+    from fewhot.reproduction import aistats2018, iclr2019, prokhorov2021, uai2019, xu
 
     found: dict[str, Entry] = {}
-    for entry in (*iclr2019.ENTRIES, *uai2019.ENTRIES, *aistats2018.ENTRIES, *xu.ENTRIES):
+    for entry in (*iclr2019.ENTRIES, *uai2019.ENTRIES, *aistats2018.ENTRIES, *prokhorov2021.ENTRIES, *xu.ENTRIES):
         if entry.id in found:
             raise DuplicateNameError(f"Two entries are called {entry.id!r}; give each its own id.")
         found[entry.id] = entry

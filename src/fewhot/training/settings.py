@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CLIP_FACTOR, UNCLIPPED = 5.0, 1e12
+"""The usual bound on gradients, and one that no gradient reaches."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -16,7 +19,7 @@ class Settings:
     max_steps: int
     batch_size: int = 128
     learning_rate: float = 1e-3
-    clip_factor: float = 5.0
+    clip_factor: float = CLIP_FACTOR
     evaluate_every: int = 500
     patience: int | None = None
     settled_at: int = 0

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fewhot.reproduction.measurements import Measurements, Row
+from fewhot.reproduction.prokhorov2021 import ENTRIES, corpora, fitting
+from fewhot.reproduction.prokhorov2021.accuracy import FIGURE_2
+from fewhot.reproduction.prokhorov2021.corpora import FIGURE_5, TABLE, TABLE_2, describe
+from fewhot.reproduction.prokhorov2021.grid import CORPORA, HIERARCHICAL, MATCHED, PRIORS, accuracy_cells
+from fewhot.reproduction.prokhorov2021.sparsity import FIGURE_3, FIGURE_4
+
+HOYER = dict(zip(PRIORS, (0.25, 0.4, 0.55, 0.72, 0.85), strict=True))
+
+
+def made_up(name: str, split: str, data_dir: Any) -> SimpleNamespace:
+    rng = np.random.default_rng(len(name) + len(split))
+    words = [f"w{i}" for i in range(30)]
+    y = rng.integers(0, 3, 400)
+    texts = [" ".join(words[label * 8 + i] for i in rng.integers(0, 12, rng.integers(2, 9))) for label in y]
+    counts = np.array([[text.split().count(word) for word in words] for text in texts], dtype=np.float32)
+    return SimpleNamespace(texts=texts, y=y, feature_names=words, X=counts)
+
+
+def rows(**changes: float) -> list[Row]:
+    """Return what fits measure where everything holds, some numbers of sparse HSVAE or all MAT-VAE changed."""
+    found = []
+    for cell in accuracy_cells(False):
+        model, dial = cell.settings["model"], cell.settings["dial"]
+        hoyer = HOYER[tuple(dial)] if model == HIERARCHICAL else 0.3
+        numbers = {"held_out_nll": 40.0, "accuracy_sample": 0.8, "kl": 9.0, "used": 20.0, "empty_sample": 0.0}
+        numbers["hoyer_sample"] = hoyer + 0.001 * cell.settings["seed"]
+        if model == HIERARCHICAL and hoyer > 0.7:
+            numbers |= {name: value for name, value in changes.items() if name != "matched"}
+        if model == MATCHED and "matched" in changes:
+            numbers["kl"] = changes["matched"]
+        found.append(Row(cell.settings, numbers))
+    return found
+
+
+def holds(entry: Any, measured: list[Row]) -> bool:
+    (reading,) = entry.judge(Measurements(measured))
+    return reading.holds
+
+
+def test_ids_are_the_papers() -> None:
+    assert [entry.id for entry in ENTRIES] == [f"prokhorov2021-{n}" for n in ("fig2", "fig3", "fig4", "fig5", "table2")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "accuracy", "sparsity"),
+    [
+        ({}, True, True),
+        ({"accuracy_sample": 0.771}, True, True),
+        ({"accuracy_sample": 0.769}, False, True),
+        ({"held_out_nll": 40.5}, False, True),
+        ({"kl": 1.9}, False, True),
+        ({"used": 4.0}, False, True),
+        ({"matched": 0.1}, False, True),
+        ({"empty_sample": 0.021}, True, False),
+    ],
+)
+def test_each_number_decides(changes: dict[str, float], accuracy: bool, sparsity: bool) -> None:
+    assert holds(FIGURE_2, rows(**changes)) is accuracy
+    assert holds(FIGURE_3, rows(**changes)) is sparsity
+
+
+@pytest.mark.parametrize(
+    "hoyers", [(0.31, 0.4, 0.55, 0.72, 0.85), (0.25, 0.4, 0.55, 0.72, 0.79), (0.25, 0.56, 0.55, 0.72, 0.85)]
+)
+def test_sparsity_must_rise_over_a_wide_range(hoyers: tuple[float, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    for prior, hoyer in zip(PRIORS, hoyers, strict=True):
+        monkeypatch.setitem(HOYER, prior, hoyer)
+    assert not holds(FIGURE_3, rows())
+
+
+def test_runs_that_differ_are_told() -> None:
+    measured = rows()
+    far = [
+        Row(row.settings, {**row.numbers, "hoyer_sample": row.numbers["hoyer_sample"] + 0.04 * row.settings["seed"]})
+        for row in measured
+    ]
+    assert not holds(FIGURE_3, far)
+
+
+@pytest.fixture(scope="module")
+def quick() -> list[Row]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitting, "dataset", made_up)
+        found = []
+        for cell in FIGURE_2.cells(True):
+            made = fitting.fit_texts(cell.settings, None)
+            found.append(Row(cell.settings, made.numbers, made.arrays))
+    return found
+
+
+def test_a_quick_run_measures_every_model(quick: list[Row]) -> None:
+    assert {row.settings["model"] for row in quick} == {"VAE", "VAE-L1", "VAE-L2", HIERARCHICAL, MATCHED}
+    for row in quick:
+        assert {"nll", "kl", "mutual_information", "used", "hoyer_sample", "hoyer_mean", "empty_sample"} <= set(
+            row.numbers
+        )
+        assert all(np.isfinite(value) for value in row.numbers.values())
+        assert row.numbers["mutual_information"] <= row.numbers["kl"] + 0.5
+        assert row.arrays["curve_nll"].shape == (2,)
+        assert row.arrays["curve_nll"][1] < row.arrays["curve_nll"][0]
+
+
+def test_a_quick_run_is_drawn(quick: list[Row]) -> None:
+    assert FIGURE_2.draw(Measurements(quick))["accuracy"].axes
+    assert set(FIGURE_3.draw(Measurements(quick))) == {"hoyer-32", "hoyer-768"}
+    assert any(row.arrays.get("gamma") is not None for row in quick)
+    assert FIGURE_4.draw(Measurements(quick))["classes"].axes
+
+
+def test_held_out_texts_are_in_neither_other_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "dataset", made_up)
+    corpus = fitting.texts_of("hsvae_yahoo", None, None)
+    assert (corpus.train.texts.n_rows, corpus.held_out.texts.n_rows, corpus.test.texts.n_rows) == (360, 40, 400)
+    again = fitting.texts_of("hsvae_yahoo", None, None)
+    np.testing.assert_array_equal(corpus.held_out.y, again.held_out.y)
+    assert sorted([*corpus.train.y, *corpus.held_out.y]) == sorted(made_up("hsvae_yahoo", "validation", None).y)
+
+
+def test_the_table_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpora, "dataset", made_up)
+    measured = [
+        Row(cell.settings, (made := describe(cell.settings, None)).numbers, made.arrays)
+        for cell in TABLE_2.cells(False)
+    ]
+    assert len(measured) == 2 * len(CORPORA)
+    assert not holds(TABLE_2, measured)
+    as_published = [Row(row.settings, {**row.numbers, **TABLE[row.settings["data"]]}) for row in measured]
+    assert holds(TABLE_2, as_published)
+    assert FIGURE_5.draw(Measurements(measured))["divergences"].axes
+    far = [Row(row.settings, {"divergence": float(row.settings["data"] == "hsvae_dbpedia")}) for row in measured]
+    assert holds(FIGURE_5, far)
