@@ -38,7 +38,7 @@ MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 BESIDE = "Gumbel-softmax"
 MODES: dict[str, Any] = {"eager": False, "captured": "graph"}
-TURNS = 5
+TURNS = 3
 
 
 def seconds_a_step(model: str, X: np.ndarray, n_steps: int, compile: Any) -> float:
@@ -57,7 +57,7 @@ def seconds_a_step(model: str, X: np.ndarray, n_steps: int, compile: Any) -> flo
 def main() -> None:
     """Time all models in both modes, print ratios and keep them as JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=400, help="steps that are timed (default: 400)")
+    parser.add_argument("--steps", type=int, default=300, help="steps that are timed (default: 300)")
     parser.add_argument("--turns", type=int, default=TURNS)
     parser.add_argument("--commit")
     parser.add_argument("--out", type=Path)

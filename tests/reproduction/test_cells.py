@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from fewhot.core.errors import DuplicateNameError, UnknownNameError
+from fewhot.reproduction import cells
 from fewhot.reproduction.cells import CELLS, CellFunction, cell_function, identity, key_of
 from tests.reproduction.conftest import Bench, fake_cell
 
@@ -38,3 +41,18 @@ def test_a_taken_name_is_refused(bench: Bench):
 def test_an_unknown_function_is_named(bench: Bench):
     with pytest.raises(UnknownNameError, match="Did you mean 'fake'"):
         identity(fake_cell(1).__class__(kind="fakes", settings={}), None)
+
+
+@pytest.mark.parametrize(("name", "parts"), [("digits", ["train", "test"]), ("hsvae_yahoo", ["validation", "test"])])
+def test_the_digest_is_of_the_parts_that_there_are(
+    name: str, parts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def dataset(name: str, split: str, data_dir: object) -> SimpleNamespace:
+        read.append(split)
+        return SimpleNamespace(digest=split)
+
+    monkeypatch.setattr(cells, "dataset", dataset)
+    cells.digest_of(name, None)
+    assert read == parts
