@@ -132,8 +132,8 @@ def refuse_text(path: str | Path, column: str, example: object) -> NoReturn:
     """Refuse a column of text, by name."""
     raise DataError(
         f"{column[:1].upper()}{column[1:]} of {path} holds text ({shortened_value(example)}), and models read numbers; "
-        f"drop the column, turn it into numbers, or name it: by label= if it holds labels, by text= if the rows are its "
-        f"texts."
+        f"drop the column, turn it into numbers, or name it, by label= if it holds labels, or by text= if the rows are "
+        f"its texts."
     )
 
 
