@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from fewhot.data.text import UNKNOWN, UNKNOWN_WORD
+from fewhot.data.text import UNKNOWN_WORD
 from fewhot.data.text.vocabulary import N_SPECIAL
 from fewhot.metrics import unit_texts, unit_words
 from fewhot.metrics.text_counts import text_counts
@@ -19,10 +19,14 @@ from fewhot.report.sample import Sample
 _UNITS = 16
 _TURNED = 6
 _WORDS = 8
+_LOOKED_AT = 4 * _WORDS
+"""Words among which those are that are shown, marks left out."""
 _TEXTS_A_UNIT = 2
 _TEXTS = 6
 _LONGEST = 160
 """Characters of a text that are shown."""
+_NAME = 40
+"""Characters of a label that are shown."""
 _SAID = 60
 """Words that the decoder says at most."""
 _RARE = 20
@@ -43,21 +47,22 @@ def text_units_section(sample: Sample) -> str:
     measure = "on in most texts" if sample.gated else "that vary most over texts"
     more = "" if len(units) < _UNITS else f" The {_UNITS} {measure} are shown."
     about = (
-        "Words: those in whose presence the unit is more often on than in their absence. They say what goes together, "
-        "and not what causes what."
+        "Beside each unit, the share of texts in which it is on; the words in whose presence it is on more often than "
+        "in their absence, which says what goes together and not what causes what; and the texts it is largest in."
         if sample.gated
-        else "Words: those in whose presence the unit is farther from 0 than in their absence. They say what goes "
-        "together, and not what causes what."
+        else "Beside each unit, how far it varies over texts; the words in whose presence it is farther from 0 than in "
+        "their absence, which says what goes together and not what causes what; and the texts it is largest in."
     )
-    head = ("Unit", "On in" if sample.gated else "Deviation", "Words", "Texts in which it is largest")
-    return section("units", "What units answer to", paragraph(about + more), table(head, rows, "Units in words."))
+    head = ("Unit", "On in" if sample.gated else "Deviation", "Words", "Texts")
+    listed = table(head, rows, "Units in words.", "texts units")
+    return section("units", "What units answer to", paragraph(about + more), listed)
 
 
 def text_reconstructions_section(sample: Sample) -> str:
     """Return texts beside what the decoder says of their codes."""
     rows = sample.examples(_TEXTS).tolist()
     said = _said(sample, _dense(sample.codes[rows]))
-    labels = [f"row {sample.numbers[row]}" if sample.y is None else sample.y[row] for row in rows]
+    labels = [f"row {sample.numbers[row]}" if sample.y is None else _shortened(sample.y[row], _NAME) for row in rows]
     lines = [
         (label, _shown(sample, row), _shortened(text)) for label, row, text in zip(labels, rows, said, strict=True)
     ]
@@ -68,9 +73,8 @@ def text_reconstructions_section(sample: Sample) -> str:
         else f"This model counts words and does not order them: shown are the {_WORDS} it finds likeliest."
     )
     head = ("Row" if sample.y is None else "Label", "Text", "Decoded" if in_order else "Likeliest words")
-    return section(
-        "reconstructions", "Originals and reconstructions", paragraph(words), table(head, lines, "Texts, said again.")
-    )
+    listed = table(head, lines, "Texts, said again.", "texts")
+    return section("reconstructions", "Originals and reconstructions", paragraph(words), listed)
 
 
 def turned_texts_section(sample: Sample) -> str:
@@ -95,7 +99,7 @@ def turned_texts_section(sample: Sample) -> str:
         "Turning one unit",
         paragraph(f"Row {sample.numbers[row]}: “{_shown(sample, row)}”"),
         paragraph(f"Its code is decoded as “{as_coded}”. Below, one unit at a time has another value."),
-        table(("Unit", "Here", second, third), lines, "One text, with one unit at a time changed."),
+        table(("Unit", "Here", second, third), lines, "One text, with one unit at a time changed.", "texts turned"),
     )
 
 
@@ -114,21 +118,24 @@ def _weights(sample: Sample) -> np.ndarray:
 
 def _use(sample: Sample, unit: int) -> str:
     weight = float(_weights(sample)[unit])
-    return f"{100 * weight:.3g} % of texts" if sample.gated else amount(math.sqrt(weight))
+    return f"{100 * weight:.3g} %" if sample.gated else amount(math.sqrt(weight))
 
 
 def _words_of(sample: Sample, units: list[int]) -> list[list[str]]:
-    """Return the words of every unit, unknown words left out; none where too few texts share words."""
+    """Return the words of every unit, unknown words and marks left out; none where too few texts share words."""
     least = max(1, min(MIN_TEXTS, sample.n_rows // _RARE))
-    usual = usual_words(text_counts(sample.read), least)
-    n = min(_WORDS + bool((usual == UNKNOWN).any()), len(usual))
-    if not n:
+    n_usual = len(usual_words(text_counts(sample.read), least))
+    if not n_usual:
         return [[] for _ in units]
-    found = unit_words(sample.estimator, sample.read, n, min_texts=least, units=units)
+    found = unit_words(sample.estimator, sample.read, min(_LOOKED_AT, n_usual), min_texts=least, units=units)
     return [
-        [word for word, score in zip(words, scores, strict=True) if score > 0 and word != UNKNOWN_WORD][:_WORDS]
+        [word for word, score in zip(words, scores, strict=True) if score > 0 and _is_word(word)][:_WORDS]
         for words, scores in zip(found.up, found.scores_up.tolist(), strict=True)
     ]
+
+
+def _is_word(word: str) -> bool:
+    return word != UNKNOWN_WORD and any(mark.isalnum() for mark in word)
 
 
 def _said(sample: Sample, codes: np.ndarray) -> list[str]:
@@ -168,11 +175,11 @@ def _shown(sample: Sample, row: int) -> str:
     return _shortened(str(sample.X[row]))
 
 
-def _shortened(text: str) -> str:
+def _shortened(text: str, longest: int = _LONGEST) -> str:
     line = " ".join(text.split())
     if not line:
         return "(no words)"
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def _dense(codes: Any) -> np.ndarray:
