@@ -6,11 +6,12 @@ import sys
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fewhot as fh
 from fewhot import metrics, plots
-from fewhot.core.errors import InvalidParameterError
+from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.data.text.vocabulary import N_SPECIAL
 
 RNG = np.random.default_rng(0)
@@ -72,7 +73,7 @@ def test_only_decoders_of_numbers_have_directions(words: Any, counts: Any) -> No
 def test_texts_in_any_container_have_the_same_numbers(words: Any) -> None:
     found = [
         metrics.summarise(words, X, LABELS, probe="marginal")
-        for X in (TEXTS, np.array(TEXTS, dtype=object), words._rows(TEXTS))
+        for X in (TEXTS, np.array(TEXTS, dtype=object), pd.Series(TEXTS), words._rows(TEXTS))
     ]
     for other in found[1:]:
         assert [number.name for number in other.numbers] == [number.name for number in found[0].numbers]
@@ -105,6 +106,11 @@ def test_a_class_of_one_row_is_no_obstacle(words: Any) -> None:
 def test_labels_of_one_class_have_no_marginal_probe(words: Any) -> None:
     summary = metrics.summarise(words, TEXTS[:10], np.zeros(10, int), probe="marginal")
     assert summary.get("marginal_probe_sample") is None
+
+
+def test_labels_of_another_number_than_texts_are_refused(words: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"y has shape \(9,\) for 10 rows; give one label a row"):
+        metrics.summarise(words, TEXTS[:10], LABELS[:9], probe="marginal")
 
 
 def test_an_unknown_probe_is_refused(words: Any) -> None:

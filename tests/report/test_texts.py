@@ -87,9 +87,23 @@ def test_models_of_counts_name_the_likeliest_words() -> None:
 
 
 def test_one_text_is_said_with_one_unit_changed() -> None:
-    lines = cells(section_of(report("texts"), "traversals"))
+    estimator, data = pair("texts")
+    part = section_of(report("texts"), "traversals")
+    codes = estimator.transform(data.X).toarray()
+    row = int(re.search(r"Row (\d+):", part)[1])
+    lines = cells(part)
     assert 1 <= len(lines) <= 6
-    assert all(line[2].startswith("0: ") for line in lines)
+    for name, here, off, on in lines:
+        unit = int(name.removeprefix("unit "))
+        assert (here == "off") == (codes[row, unit] == 0)
+        code = codes[[row]].copy()
+        for value, said in ((0.0, off), (codes[codes[:, unit] != 0, unit].mean(), on.partition(": ")[2])):
+            code[0, unit] = value
+            assert estimator.decode(code)[0].startswith(said.removesuffix("…"))
+
+
+def test_units_without_gates_are_turned_between_their_quantiles() -> None:
+    assert "At its 5 %" in section_of(report("dense texts"), "traversals")
 
 
 def test_the_page_says_how_texts_were_read() -> None:

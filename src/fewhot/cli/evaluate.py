@@ -66,7 +66,8 @@ def evaluate(
     if label is not None and not probe:
         note("The labels are set aside; add --probe to train a classifier on the codes.")
     found = [
-        _measure(folder, model, rows, data_dir, probe=probe) for folder, model in zip(folders, estimators, strict=True)
+        _measure(folder, model, rows, data_dir, probe=probe, compared=bool(against))
+        for folder, model in zip(folders, estimators, strict=True)
     ]
     about = f"{counted(rows)} of {rows.name}" + (f", split {rows.split!r}" if rows.split else "")
     if against:
@@ -85,7 +86,9 @@ def _apart(folders: list[Path]) -> list[Path]:
     return folders
 
 
-def _measure(folder: Path, estimator: Any, rows: Loaded, data_dir: Path | None, *, probe: bool) -> Evaluated:
+def _measure(
+    folder: Path, estimator: Any, rows: Loaded, data_dir: Path | None, *, probe: bool, compared: bool
+) -> Evaluated:
     from fewhot.cli.comparing import Evaluated
     from fewhot.cli.rows import n_columns
     from fewhot.cli.runs import in_order_of
@@ -101,7 +104,7 @@ def _measure(folder: Path, estimator: Any, rows: Loaded, data_dir: Path | None, 
     X = readable(estimator, rows)
     labels = _labels(rows, folder, estimator, data_dir) if probe else ()
     summary = summarise(estimator, X, *labels, probe="marginal" if rows.holds_texts else "linear")
-    bounds = estimator.score_samples(X)
+    bounds = estimator.score_samples(X) if compared else None
     return Evaluated(folder=folder, summary=summary, alarms=list(alarms(summary)), bounds=bounds)
 
 

@@ -47,7 +47,7 @@ def rows_to_fit(config: FitConfig, rows: Loaded) -> Any:
     known = rows.feature_names if config.n_words is None and tokeniser == rows.tokeniser else None
     vocabulary = None if known is None else Vocabulary(known, tokeniser, config.max_length)
     return text_dataset(
-        rows.X.tolist(),
+        iter(rows.X),
         vocabulary,
         tokeniser=tokeniser,
         n_words=N_WORDS if config.n_words is None else config.n_words,

@@ -92,8 +92,8 @@ def is_sparse(matrix: Any) -> bool:
 
 
 def has_rows(X: Any) -> bool:
-    """Say whether `rows_at` takes rows of X: an array, a sparse matrix, a list or a data set of texts."""
-    return isinstance(X, np.ndarray | list | tuple | TextDataset) or is_sparse(X)
+    """Say whether `rows_at` takes rows of X: an array, a sparse matrix, a list, a frame or a data set of texts."""
+    return isinstance(X, np.ndarray | list | tuple | TextDataset) or is_sparse(X) or hasattr(X, "iloc")
 
 
 def rows_at(X: Any, rows: np.ndarray) -> Any:
@@ -104,6 +104,8 @@ def rows_at(X: Any, rows: np.ndarray) -> Any:
     """
     if isinstance(X, TextDataset):
         return X.subset(rows)
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
     return [X[row] for row in rows.tolist()] if isinstance(X, list | tuple) else X[rows]
 
 

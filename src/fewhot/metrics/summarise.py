@@ -84,6 +84,7 @@ def summarise(
         numbers += _calibration(estimator)
     if y is not None:
         measured = _probes if probe == "linear" else _marginal_probes
+        _one_label_a_row(np.asarray(y), codes)
         numbers += measured(estimator, X, np.asarray(y), X_train, y_train)
     return Summary(numbers=numbers, facts=_facts(estimator, codes))
 
@@ -267,6 +268,11 @@ def _probes(estimator: Any, X: Any, y: np.ndarray, X_train: Any, y_train: Any) -
     return numbers
 
 
+def _one_label_a_row(y: np.ndarray, codes: Any) -> None:
+    if y.shape != codes.shape[:1]:
+        raise InvalidInputError(f"y has shape {y.shape} for {codes.shape[0]} rows; give one label a row.")
+
+
 def _probed(name: str, found: ProbeResult | MarginalProbe, meaning: str) -> Number:
     """Return the accuracy of a probe, judged by how many of the majority vote's errors it avoids."""
     avoided = (found.accuracy - found.majority) / (1 - found.majority) if found.majority < 1 else float("nan")
@@ -275,27 +281,26 @@ def _probed(name: str, found: ProbeResult | MarginalProbe, meaning: str) -> Numb
 
 def _marginal_probes(estimator: Any, X: Any, y: np.ndarray, X_train: Any, y_train: Any) -> list[Number]:
     """Return what a small network reads from sampled codes, averaged over draws, and from codes without draws."""
-    if X_train is None:
-        halves = _halves(y)
-        if halves is None:
-            return []
+    if X_train is not None:
+        train, test = (X_train, np.asarray(y_train)), (X, y)
+    elif (halves := _halves(y)) is not None:
         rows, rest = halves
         rest = rest[np.isin(y[rest], y[rows])]  # a class of one row cannot be both learned and tested
-        X_train, y_train, X, y = rows_at(X, rows), y[rows], rows_at(X, rest), y[rest]
+        train, test = (rows_at(X, rows), y[rows]), (rows_at(X, rest), y[rest])
+    else:
+        return []
     kinds: tuple[MarginalKind, ...] = ("map",) if estimator.refine_steps_ else ("sample", "map", "mean")
     numbers: list[Number] = []
     for kind in kinds:
-        found = marginal_probe(estimator, X_train, y_train, X, y, kind=kind, random_state=_SEED)
+        found = marginal_probe(estimator, *train, *test, kind=kind, random_state=_SEED)
         of = f"{found.n_draws} sampled codes a row, averaged over" if kind == "sample" else f"{kind} codes"
-        meaning = f"accuracy of a network with two layers of 32 on {of}, from {len(y_train)} labels"
+        meaning = f"accuracy of a network with two layers of 32 on {of}, from {len(train[1])} labels"
         numbers.append(_probed(f"marginal_probe_{kind}", found, meaning))
     return numbers
 
 
 def _probe_halves(codes: Any, y: np.ndarray, kind: Kind) -> ProbeResult | None:
     """Learn from one half of the rows and test on the other; None where the labels do not allow it."""
-    if y.shape != codes.shape[:1]:
-        raise InvalidInputError(f"y has shape {y.shape} for {codes.shape[0]} rows; give one label a row.")
     halves = _halves(y)
     if halves is None:
         return None

@@ -90,7 +90,12 @@ def turned_texts_section(sample: Sample) -> str:
         codes[1 + 2 * at, unit], codes[2 + 2 * at, unit] = low, high
     as_coded, *said = [_shortened(text) for text in _said(sample, codes)]
     lines = [
-        (f"unit {unit}", _here(code[unit], sample.gated), f"{amount(low)}: {off}", f"{amount(high)}: {on}")
+        (
+            f"unit {unit}",
+            _here(code[unit], sample.gated),
+            off if sample.gated else f"{amount(low)}: {off}",
+            f"{amount(high)}: {on}",
+        )
         for unit, (low, high), off, on in zip(units, ends, said[::2], said[1::2], strict=True)
     ]
     second, third = ("When off", "At its usual value") if sample.gated else ("At its 5 %", "At its 95 %")
