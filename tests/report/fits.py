@@ -9,11 +9,16 @@ import numpy as np
 import scipy.sparse as sp
 
 import fewhot as fh
-from fewhot.data.loaded import Loaded
+from fewhot.data import text_dataset
+from fewhot.data.loaded import Loaded, as_strings
 from fewhot.metrics import alarms, summarise
 from fewhot.report import build_report
 
 NASTY = '<script>alert("x")</script> & $\\frac{$'
+
+
+SAYINGS = ["the sea is blue", "waves of the sea", "the sun is hot", "hot dry air", "", "zwölf Boxkämpfer"]
+SMALL: dict[str, Any] = {"hidden_layer_sizes": (16,), "batch_size": 20, "max_steps": 12, "random_state": 0}
 
 
 def loaded(X: Any, **more: Any) -> Loaded:
@@ -28,6 +33,11 @@ def pair(kind: str) -> tuple[Any, Loaded]:
     if kind == "sparse":
         X = sp.csr_array(rng.poisson(0.3, (120, 240)).astype(np.float32))
         return fh.VSC(8, alpha=0.5, max_steps=30, random_state=0).fit(X), loaded(X)
+    if kind in TEXTS:
+        X = as_strings([f"{NASTY} {rng.choice(SAYINGS)}" for _ in range(120)])
+        model = {"texts": fh.VSC(8, l0=3, **SMALL), "dense texts": fh.VAE(4, **SMALL), "counts": fh.NFA(4, **SMALL)}
+        data = loaded(X, y=np.arange(120) % 2, label_names=[NASTY, "plain"], name=NASTY, split="test")
+        return model[kind].fit(text_dataset(X, max_length=30)), data
     X = rng.random((120, 16)).astype(np.float32)
     if kind == "images":
         data = loaded(X, y=np.arange(120) % 3, image_shape=(4, 4), split="test", licence="CC0")
@@ -46,4 +56,6 @@ def report(kind: str) -> str:
     return build_report(estimator, data, summary=summary, alarms=alarms(summary), facts={"Command": NASTY})
 
 
-KINDS = ("images", "dense", "sparse", "named", "unnamed")
+NUMBERS = ("images", "dense", "sparse", "named", "unnamed")
+TEXTS = ("texts", "dense texts", "counts")
+KINDS = (*NUMBERS, *TEXTS)

@@ -17,12 +17,12 @@ from fewhot.metrics import Alarm, Estimate, Summary, estimate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """A run measured on rows; ``bounds`` has one bound a row, under exact gates."""
+    """A run measured on rows; ``bounds`` has one bound a row, under exact gates, where it is compared with another."""
 
     folder: Path
     summary: Summary
     alarms: list[Alarm]
-    bounds: np.ndarray
+    bounds: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,8 @@ def _difference(first: Evaluated, other: Evaluated) -> Difference:
         one, two = (f"'{likelihood}' (rows {observation})" for likelihood, observation in ways)
         sentence = f"The bounds do not compare: {first.folder} scores rows by {one}, {other.folder} by {two}."
         return Difference(folder=other.folder, gain=None, sentence=sentence)
+    assert other.bounds is not None
+    assert first.bounds is not None
     gain = estimate(other.bounds - first.bounds)
     clear = "more" if abs(gain.mean) > 2 * gain.se else "not more"
     side = "higher" if gain.mean >= 0 else "lower"

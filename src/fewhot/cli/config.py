@@ -35,6 +35,16 @@ class FitConfig:
         "train", and the fitted rows otherwise.
     label
         The column of a file that holds the labels; it is left out of the rows.
+    text
+        The column of a file whose texts are the rows.
+    texts
+        Whether the rows of a dataset are its texts, and not the counts of their words.
+    tokeniser
+        How texts are cut into words; None takes "plain", and "spaces" for a dataset, whose texts are cut already.
+    n_words
+        How many words are known at most; None takes 20,000, and those of a dataset.
+    max_length
+        How many words of a text are read at most; None reads all.
     data_dir
         A folder with datasets that are already on disk.
     model
@@ -52,6 +62,11 @@ class FitConfig:
     split: str | None = None
     test: str | None = None
     label: str | None = None
+    text: str | None = None
+    texts: bool = False
+    tokeniser: str | None = None
+    n_words: int | None = None
+    max_length: int | None = None
     data_dir: str | None = None
     model: str = "vsc"
     seed: int = 0

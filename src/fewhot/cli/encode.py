@@ -8,10 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from fewhot.cli.console import say
-from fewhot.cli.options import Data, DataDir, Device, Force, Label, Run, Split
+from fewhot.cli.options import Data, DataDir, Device, Force, Label, Run, Split, Text, Texts
 from fewhot.core.errors import InvalidParameterError
 
-EXAMPLE = "Example: [bold]fewhot encode runs/first new.csv --out codes.npz[/bold]"
+EXAMPLE = """\
+Examples:
+
+[bold]fewhot encode runs/first new.csv --out codes.npz[/bold]
+
+[bold]fewhot encode runs/reviews new.csv --text review --out codes.npz[/bold]
+"""
 
 KINDS = ("values", "p_active", "variance")
 
@@ -33,14 +39,17 @@ def encode(
     ] = None,
     split: Split = None,
     label: Label = None,
+    text: Text = None,
+    texts: Texts = False,
     data_dir: DataDir = None,
     device: Device = "auto",
     force: Force = False,
 ) -> None:
     """Write the codes of DATA under a fitted model, one row each, exact zeros where a unit is off."""
     from fewhot.cli.outputs import free_file
-    from fewhot.cli.rows import source_of
+    from fewhot.cli.rows import counted, source_of
     from fewhot.cli.runs import in_order_of, load_run
+    from fewhot.cli.texts import readable
     from fewhot.core.checks import one_of
     from fewhot.data import write_matrix
 
@@ -49,13 +58,16 @@ def encode(
     estimator = load_run(run, device)
     changes = {"refine_steps": refine_steps, "max_active": max_active}
     _change(estimator, {name: value for name, value in changes.items() if value is not None})
-    rows = in_order_of(run, estimator, source_of(data, split, label, data_dir).open())
-    codes = estimator.transform(rows.X) if what == "values" else getattr(estimator.codes(rows.X), what)
+    rows = in_order_of(run, estimator, source_of(data, split, label, data_dir, text, texts).open())
+    X = readable(estimator, rows)
+    codes = estimator.transform(X) if what == "values" else getattr(estimator.codes(X), what)
     if codes is None:
         raise InvalidParameterError(f"{type(estimator).__name__} has no gates and so no {what}; ask for values.")
     write_matrix(target, codes)
     active = f", {(codes != 0).sum() / codes.shape[0]:.3g} active a row," if what == "values" else ""
-    say(f"{codes.shape[0]:,} rows of {codes.shape[1]:,} units{active} are in {target}.")
+    units = f"{codes.shape[1]:,} units"
+    told = f"{counted(rows)} in {units}" if rows.holds_texts else f"{counted(rows)} of {units}"
+    say(f"{told}{active} are in {target}.")
 
 
 def _change(estimator: Any, changes: dict[str, Any]) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fewhot.cli.console import note, say, say_json
-from fewhot.cli.options import Data, DataDir, Device, Json, Label, Run, Split
-from fewhot.cli.rows import ALL_SEEN, NONE_SEEN, SOME_SEEN, share_rows
+from fewhot.cli.options import Data, DataDir, Device, Json, Label, Run, Split, Text, Texts
+from fewhot.cli.rows import ALL_SEEN, NONE_SEEN, SOME_SEEN, counted, same_labels, share_rows
 from fewhot.core.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ Examples:
 
 [bold]fewhot evaluate runs/first held-out.csv --label kind --probe --json[/bold]
 
+[bold]fewhot evaluate runs/reviews held-out.csv --text review --label stars --probe[/bold]
+
 [bold]fewhot evaluate runs/first digits --against runs/second[/bold]
 """
 
@@ -37,10 +39,16 @@ def evaluate(
         typer.Option(help="Another run, to stand beside this one; as often as needed.", show_default=False),
     ] = None,
     probe: Annotated[
-        bool, typer.Option("--probe", help="Train a linear classifier on the codes too; needs labels.")
+        bool,
+        typer.Option(
+            "--probe",
+            help="Train a classifier on the codes too, linear or, for texts, a small network; needs labels.",
+        ),
     ] = False,
     split: Split = None,
     label: Label = None,
+    text: Text = None,
+    texts: Texts = False,
     data_dir: DataDir = None,
     device: Device = "auto",
     json: Json = False,
@@ -49,18 +57,19 @@ def evaluate(
     from fewhot.cli.rows import source_of
     from fewhot.cli.runs import load_run
 
-    source = source_of(data, split, label, data_dir)
+    source = source_of(data, split, label, data_dir, text, texts)
     if split is None and source.is_dataset:
-        source = source_of(data, "test", label, data_dir)
+        source = source_of(data, "test", label, data_dir, text, texts)
     folders = _apart([run, *(against or [])])
     estimators = [load_run(folder, device) for folder in folders]
     rows = source.open()
     if label is not None and not probe:
         note("The labels are set aside; add --probe to train a classifier on the codes.")
     found = [
-        _measure(folder, model, rows, data_dir, probe=probe) for folder, model in zip(folders, estimators, strict=True)
+        _measure(folder, model, rows, data_dir, probe=probe, compared=bool(against))
+        for folder, model in zip(folders, estimators, strict=True)
     ]
-    about = f"{len(rows):,} rows of {rows.name}" + (f", split {rows.split!r}" if rows.split else "")
+    about = f"{counted(rows)} of {rows.name}" + (f", split {rows.split!r}" if rows.split else "")
     if against:
         _show_side_by_side(found, about + _seen_by(folders, source.whole(), rows), json=json)
     else:
@@ -77,20 +86,25 @@ def _apart(folders: list[Path]) -> list[Path]:
     return folders
 
 
-def _measure(folder: Path, estimator: Any, rows: Loaded, data_dir: Path | None, *, probe: bool) -> Evaluated:
+def _measure(
+    folder: Path, estimator: Any, rows: Loaded, data_dir: Path | None, *, probe: bool, compared: bool
+) -> Evaluated:
     from fewhot.cli.comparing import Evaluated
     from fewhot.cli.rows import n_columns
     from fewhot.cli.runs import in_order_of
+    from fewhot.cli.texts import readable
     from fewhot.metrics import alarms, summarise
 
     rows = in_order_of(folder, estimator, rows)
-    if n_columns(rows) != estimator.n_features_in_:
+    if not rows.holds_texts and n_columns(rows) != estimator.n_features_in_:
         raise InvalidInputError(
             f"{rows.name} has {n_columns(rows)} columns and {folder} was fitted on {estimator.n_features_in_}; give "
             f"rows with the same columns."
         )
-    summary = summarise(estimator, rows.X, *(_labels(rows, folder, data_dir) if probe else ()))
-    bounds = estimator.score_samples(rows.X)
+    X = readable(estimator, rows)
+    labels = _labels(rows, folder, estimator, data_dir) if probe else ()
+    summary = summarise(estimator, X, *labels, probe="marginal" if rows.holds_texts else "linear")
+    bounds = estimator.score_samples(X) if compared else None
     return Evaluated(folder=folder, summary=summary, alarms=list(alarms(summary)), bounds=bounds)
 
 
@@ -136,9 +150,10 @@ def _show_side_by_side(found: Sequence[Evaluated], about: str, *, json: bool) ->
         say(difference.sentence)
 
 
-def _labels(rows: Loaded, run: Path, data_dir: Path | None) -> tuple[Any, ...]:
+def _labels(rows: Loaded, run: Path, estimator: Any, data_dir: Path | None) -> tuple[Any, ...]:
     """Return the labels and, where the run knows labelled rows of its own, those: the classifier learns from them."""
     from fewhot.cli.runs import DATA, read_rows
+    from fewhot.cli.texts import readable
 
     if rows.y is None:
         raise InvalidInputError(f"{rows.name} has no labels, and --probe needs them; name their column with --label.")
@@ -146,4 +161,5 @@ def _labels(rows: Loaded, run: Path, data_dir: Path | None) -> tuple[Any, ...]:
     if train is None or train.y is None or train.digest == rows.digest:
         note("The classifier learns from one half of these rows and is tested on the other.")
         return (rows.y,)
-    return (rows.y, train.X, train.y)
+    y_train, y = same_labels(train, rows)
+    return (y, readable(estimator, train), y_train)

@@ -30,6 +30,9 @@ DEBUG = "--debug"
 
 _FLAGS = {
     **{name: f"--{name}" for name in ("label", "split", "device", "density", "l0", "alpha", "likelihood", "recipe")},
+    **{name: f"--{name}" for name in ("text", "texts", "tokeniser")},
+    "n_words": "--n-words",
+    "max_length": "--max-length",
     "observation": "--observation",
     "data_dir": "--data-dir",
     "n_components": "--n-components",
@@ -135,6 +138,7 @@ def in_flags(sentence: str) -> str:
     'Those codes are dense; give --set latent=spike-slab.'
     """
     told = _ARGUMENT.sub(lambda found: f"{_FLAGS[found[1]]} {found[2].strip(chr(39))}".rstrip(), sentence)
+    told = told.replace("--texts True", "--texts")  # a flag without a value
     told = _CHOICES.sub(r"--set \1=\2", told)
     for name in ("random_state", "data_dir"):  # no setting in a file goes by these names
         told = told.replace(name, _FLAGS[name])

@@ -9,7 +9,7 @@ import typer
 
 from fewhot.cli.console import note, say, say_json
 from fewhot.cli.exits import INTERRUPTED
-from fewhot.cli.options import DataDir, Json, Label, Quiet, Split
+from fewhot.cli.options import DATA_HELP, DataDir, Json, Label, Quiet, Split, Text, Texts
 
 EXAMPLE = """\
 Examples:
@@ -18,12 +18,14 @@ Examples:
 
 [bold]fewhot fit counts.mtx --density 0.05 --set max_active=10 --out runs/counts[/bold]
 
+[bold]fewhot fit reviews.csv --text review --label stars --model hsvae --out runs/reviews[/bold]
+
 [bold]fewhot fit --config runs/first/fit.yaml --seed 1 --out runs/second[/bold]
 
 [bold]fewhot fit --resume runs/first[/bold]
 """
 
-_MODEL, _TRAINING, _DATA = "The model", "Training", "Data"
+_MODEL, _TRAINING, _TEXTS = "The model", "Training", "Texts"
 
 
 def _option(text: str, panel: str, *names: str) -> Any:
@@ -35,7 +37,7 @@ def fit(
         str | None,
         typer.Argument(
             metavar="DATA",
-            help="A dataset (fewhot data list), a file (.npy .npz .csv .parquet .mtx .h5ad .jsonl), a folder of rows.",
+            help=DATA_HELP,
             show_default=False,
         ),
     ] = None,
@@ -89,6 +91,14 @@ def fit(
         ),
     ] = None,
     label: Label = None,
+    text: Text = None,
+    texts: Texts = False,
+    tokeniser: Annotated[
+        str | None,
+        _option("How texts are cut: plain (the default), spacy, or spaces for those that are cut already.", _TEXTS),
+    ] = None,
+    n_words: Annotated[int | None, _option("Most words to know; 20,000 unless told.", _TEXTS)] = None,
+    max_length: Annotated[int | None, _option("Most words to read of a text; all unless told.", _TEXTS)] = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
     json: Json = False,
@@ -116,6 +126,11 @@ def fit(
         "split": split,
         "test": test,
         "label": label,
+        "text": text,
+        "texts": texts or None,
+        "tokeniser": tokeniser,
+        "n_words": n_words,
+        "max_length": max_length,
         "data_dir": None if data_dir is None else str(data_dir),
     }
     given = {name: value for name, value in flags.items() if value is not None}

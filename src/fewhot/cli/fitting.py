@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fewhot.cli.config import FILE, FitConfig, read_config, resolved, write_config
 from fewhot.cli.console import note
 from fewhot.cli.exits import INTERRUPTED
-from fewhot.cli.rows import Source, n_columns, source_of
+from fewhot.cli.rows import Source, counted, n_columns, source_of
 from fewhot.cli.runs import DATA, Judgement, RunRows, finish, in_order, is_finished, read_rows
+from fewhot.cli.texts import check_settings, in_words, rows_to_fit
 from fewhot.core.errors import InvalidParameterError, RunFolderError
 
 if TYPE_CHECKING:
@@ -47,8 +49,10 @@ def config_in(folder: Path) -> FitConfig:
 
 def rows_for(config: FitConfig) -> RunRows:
     """Read the rows to fit on and those to judge by."""
-    source = source_of(config.data, config.split, config.label, config.data_dir)
+    check_settings(config)
+    source = source_of(config.data, config.split, config.label, config.data_dir, config.text, config.texts)
     train = source.open()
+    check_settings(config, train)
     other = _test_source(config, source, train.split)
     if other is None:
         return RunRows(train=train, train_source=source)
@@ -58,6 +62,9 @@ def rows_for(config: FitConfig) -> RunRows:
             f"The split {other.split!r} of {other.data} has no rows: the table is too small to be split; leave out "
             f"--split, or name other rows with --test."
         )
+    if test.holds_texts != train.holds_texts:
+        kinds = [f"{rows.name} holds {'texts' if rows.holds_texts else 'rows of numbers'}" for rows in (train, test)]
+        raise InvalidParameterError(f"{' and '.join(kinds)}; give --test rows of the same kind.")
     if n_columns(test) != n_columns(train):
         raise InvalidParameterError(
             f"{other.data} has {n_columns(test)} columns and {source.data} {n_columns(train)}; give --test rows with "
@@ -72,19 +79,20 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
 
     if rows is None:
         rows = read_rows(folder, config.data_dir) if resume else rows_for(config)
-    if rows.test is not None and rows.test_source is not None and not resume:
-        config.estimator()._check_rows_to_come(rows.test.X, rows.train.X, rows.test_source.data)
+    X = rows_to_fit(config, rows.train)
+    if rows.test is not None and rows.test_source is not None and not resume and not rows.test.holds_texts:
+        config.estimator()._check_rows_to_come(rows.test.X, X, rows.test_source.data)
     run = RunFolder(folder, checkpoint_seconds=config.checkpoint_seconds, resume="auto" if resume else False)
-    opening = _opening(folder, config, rows, resume=resume, quiet=quiet)
+    opening = _opening(folder, config, rows, X, resume=resume, quiet=quiet)
     estimator = config.estimator(verbose=0 if quiet else 1, callbacks=[run, opening])
     try:
-        estimator.fit(rows.train.X)
+        estimator.fit(X)
         _keep_names(estimator, rows.train, folder)
         if not quiet:
             if estimator.n_iter_ < opening.planned:
                 note(f"Stopped at step {estimator.n_iter_:,}: the bound of held-out rows no longer rose.")
             note("Measuring, and drawing the report.")
-        return finish(folder, estimator, rows)
+        return finish(folder, estimator, rows, X)
     except KeyboardInterrupt:
         if not (folder / FILE).exists():
             raise
@@ -99,29 +107,30 @@ def _keep_names(estimator: Any, train: Loaded, folder: Path) -> None:
     import numpy as np
     import scipy.sparse as sp
 
-    if train.feature_names is None or sp.issparse(train.X):
+    if train.feature_names is None or sp.issparse(train.X) or train.holds_texts:
         return
     estimator.feature_names_in_ = np.asarray(train.feature_names, dtype=object)
     estimator.save(folder)
 
 
-def _announce(rows: RunRows, device: str, resumed: Path | None) -> None:
+def _announce(train: Loaded, X: Any, device: str, resumed: Path | None) -> None:
     """Say what is fitted where, from which step a resumed run goes on, and what to expect of very few rows."""
     from fewhot.core.devices import resolve_device
 
     if resumed is not None and is_finished(resumed):
         note(f"The fit in {resumed} is finished; no step is left to do.")
         return
-    n_rows = len(rows.train)
-    note(f"Fitting {n_rows:,} rows of {n_columns(rows.train):,} columns on {resolve_device(device)}.")
+    n_rows = len(train)
+    what = in_words(X) if train.holds_texts else f"{n_rows:,} rows of {n_columns(train):,} columns"
+    note(f"Fitting {what} on {resolve_device(device)}.")
     if resumed is not None:
         steps = [int(path.name.removeprefix("step-")) for path in (resumed / "checkpoints").glob("step-*")]
         note(f"Going on from step {max(steps):,}." if steps else "No checkpoint had been written; beginning again.")
     if n_rows < FEW_ROWS:
-        note(f"warning: {n_rows} rows are too few to learn from; the numbers of this run will mean little.")
+        note(f"warning: {counted(train)} are too few to learn from; the numbers of this run will mean little.")
 
 
-def _opening(folder: Path, config: FitConfig, rows: RunRows, *, resume: bool, quiet: bool) -> Any:
+def _opening(folder: Path, config: FitConfig, rows: RunRows, X: Any, *, resume: bool, quiet: bool) -> Any:
     """Return a callback that says and writes what the run is once its folder is taken, the configuration last."""
     from fewhot.core.files import write_json
     from fewhot.training import Callback
@@ -132,7 +141,7 @@ def _opening(folder: Path, config: FitConfig, rows: RunRows, *, resume: bool, qu
         def on_start(self, max_steps: int) -> None:
             self.planned = max_steps
             if not quiet:
-                _announce(rows, config.arguments.get("device", "auto"), folder if resume else None)
+                _announce(rows.train, X, config.arguments.get("device", "auto"), folder if resume else None)
             if (folder / FILE).exists():
                 return
             write_json(folder / DATA, rows.to_dict())
@@ -144,13 +153,13 @@ def _opening(folder: Path, config: FitConfig, rows: RunRows, *, resume: bool, qu
 def _test_source(config: FitConfig, source: Source, fitted_split: str | None) -> Source | None:
     """Return where the rows to judge by are: named, or the split "test" beside "train"."""
     if config.test is None:
-        kept_apart = fitted_split in ("train", "fit")
-        return (
-            Source(data=source.data, split="test", label=source.label, data_dir=source.data_dir) if kept_apart else None
-        )
+        return replace(source, split="test") if fitted_split in ("train", "fit") else None
     from fewhot.data.splits import SPLITS
+    from fewhot.data.text.reading import is_lines
 
     if config.test in SPLITS:
-        return Source(data=source.data, split=config.test, label=source.label, data_dir=source.data_dir)
-    label = config.label
-    return Source(data=config.test, split=None, label=label, data_dir=source.data_dir)
+        return replace(source, split=config.test)
+    other = replace(source, data=config.test, split=None)
+    if is_lines(Path(config.test)):
+        return replace(other, label=None, text=None)
+    return replace(other, text=None, texts=source.texts or source.text is not None) if other.is_dataset else other

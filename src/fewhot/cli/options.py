@@ -7,12 +7,17 @@ from typing import Annotated
 
 import typer
 
+DATA_HELP = (
+    "A dataset (fewhot data list), a file (.npy .npz .csv .parquet .mtx .h5ad .jsonl; .txt, or --text, for texts), a "
+    "folder of rows."
+)
+
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as fewhot fit writes it.", show_default=False)]
 Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A dataset (fewhot data list), a file (.npy .npz .csv .parquet .mtx .h5ad .jsonl), a folder of rows.",
+        help=DATA_HELP,
         show_default=False,
     ),
 ]
@@ -23,6 +28,16 @@ Split = Annotated[
 Label = Annotated[
     str | None,
     typer.Option(help="The column of the file that holds the labels; it is left out of the rows.", show_default=False),
+]
+Text = Annotated[
+    str | None,
+    typer.Option(
+        help="The column of a .csv, .tsv or .jsonl file whose texts are the rows; a .txt file has a text a line.",
+        show_default=False,
+    ),
+]
+Texts = Annotated[
+    bool, typer.Option("--texts", help="Of a dataset with texts, read these and not the counts of words.")
 ]
 DataDir = Annotated[
     Path | None,

@@ -8,7 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fewhot.cli.console import finite
-from fewhot.cli.rows import ALL_SEEN, NONE_SEEN, SOME_SEEN, Source, record_of, reopened, share_rows
+from fewhot.cli.rows import (
+    ALL_SEEN,
+    NONE_SEEN,
+    SOME_SEEN,
+    Source,
+    counted,
+    record_of,
+    reopened,
+    same_labels,
+    share_rows,
+)
+from fewhot.cli.texts import check_kind, readable
 from fewhot.core.errors import InvalidInputError, RunFolderError
 
 if TYPE_CHECKING:
@@ -35,7 +46,7 @@ class RunRows:
     @property
     def judged_words(self) -> str:
         """How a sentence calls those rows."""
-        n_rows = f"{len(self.judged):,} rows"
+        n_rows = counted(self.judged)
         if self.test is None:
             return f"{n_rows} of {self.train.name}, {ALL_SEEN}"
         split = f", split {self.test.split!r}" if self.test.split else ""
@@ -100,13 +111,17 @@ def read_rows(folder: Path, data_dir: Path | str | None = None) -> RunRows:
 
 
 def in_order_of(folder: Path, estimator: Any, rows: Loaded) -> Loaded:
-    """Return rows with their columns as the run knew them, told by name where both have names."""
+    """Return rows with their columns as the run knew them, told by name where both have names.
+
+    Texts have no columns; they are refused where the run was fitted on numbers, and numbers where it was on texts.
+    """
+    check_kind(folder, getattr(estimator, "vocabulary_", None) is not None, rows)
     return in_order(rows, _columns_of(folder, estimator), f"the fit in {folder}")
 
 
 def in_order(rows: Loaded, known: list[str] | None, fitted: str) -> Loaded:
     """Return rows with the ``known`` columns in their order where both have names; ``fitted`` is who knows them."""
-    if not known or not rows.feature_names or known == rows.feature_names:
+    if rows.holds_texts or not known or not rows.feature_names or known == rows.feature_names:
         return rows
     missing = next((name for name in known if name not in rows.feature_names), None)
     if missing is not None:
@@ -143,15 +158,17 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def judge(estimator: Any, rows: RunRows, facts: dict[str, Any]) -> Judgement:
-    """Measure a fitted model and draw its page."""
+def judge(estimator: Any, rows: RunRows, facts: dict[str, Any], fitted: Any = None) -> Judgement:
+    """Measure a fitted model and draw its page; ``fitted`` is what the model reads of its rows, if that is known."""
     from fewhot.metrics import alarms, summarise
     from fewhot.report import build_report
 
     judged = rows.judged
     taught = rows.test is not None and judged.y is not None and rows.train.y is not None
-    teaching = (rows.train.X, rows.train.y) if taught else ()  # else a probe learns from half of the rows it has
-    summary = summarise(estimator, judged.X, judged.y, *teaching)
+    y_train, y = same_labels(rows.train, judged) if taught else (None, judged.y)
+    X_train = (readable(estimator, rows.train) if fitted is None else fitted) if taught else None
+    X = fitted if rows.test is None and fitted is not None else readable(estimator, judged)
+    summary = summarise(estimator, X, y, X_train, y_train)  # untaught, a probe learns from half of the rows it has
     found = list(alarms(summary))
     page = build_report(estimator, judged, summary=summary, alarms=found, facts=facts)
     return Judgement(about=rows.judged_words, summary=summary, alarms=found, page=page)
@@ -167,20 +184,20 @@ def facts_of(estimator: Any, rows: RunRows, folder: Path) -> dict[str, Any]:
     hardware = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()
     return {
         "Run": folder.name,
-        "Fitted on": f"{len(rows.train):,} rows of {rows.train.name}",
+        "Fitted on": f"{counted(rows.train)} of {rows.train.name}",
         "Numbers are about": rows.judged_words,
         "Hardware": f"{hardware}, {torch.get_num_threads()} threads",
     }
 
 
-def finish(folder: Path, estimator: Any, rows: RunRows) -> Judgement:
-    """Write codes, metrics and report into the folder of a fitted run."""
+def finish(folder: Path, estimator: Any, rows: RunRows, fitted: Any) -> Judgement:
+    """Write codes, metrics and report into the folder of a run; ``fitted`` is what the model was fitted on."""
     from fewhot.core.files import write_json
     from fewhot.data import write_matrix
     from fewhot.report import write_report
 
-    write_matrix(folder / CODES, estimator.transform(rows.train.X))
-    judgement = judge(estimator, rows, facts_of(estimator, rows, folder))
+    write_matrix(folder / CODES, estimator.transform(fitted))
+    judgement = judge(estimator, rows, facts_of(estimator, rows, folder), fitted)
     write_json(folder / METRICS, finite({"rows": rows.judged_words, **judgement.summary.to_dict()}))
     write_report(folder / REPORT, judgement.page)
     return judgement

@@ -54,6 +54,9 @@ def sample(
         say(f"{len(texts):,} texts are in {target}, one a line.")
         return
     rows = estimator.sample(n, random_state=seed, kind=kind)
+    if hasattr(estimator, "vocabulary_"):  # counts of words, without the columns that are none
+        names = estimator.vocabulary_.known
+        rows = rows[:, -len(names) :]
     if target.suffix.lower() == ".png":
         _draw(rows, shape, target)
     else:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from fewhot.core.errors import DataError
 from fewhot.core.sparse import check_entries
 from fewhot.data.dataset import CHUNK_ELEMENTS
 
@@ -21,7 +22,8 @@ class Loaded:
     Attributes
     ----------
     X
-        The rows, (n, p): float32, dense or CSR. A large ``.npy`` of another type stays mapped, in its own type.
+        The rows, (n, p): float32, dense or CSR. A large ``.npy`` of another type stays mapped, in its own type. Rows
+        that are texts: strings, (n,).
     y
         Whole-number labels, one a row; None without labels.
     name
@@ -31,7 +33,7 @@ class Loaded:
     image_shape
         How a row folds into an image; None for rows that are no images.
     feature_names
-        The columns' names; None where the source has none.
+        The columns' names; None where the source has none. Of texts, the words of a published vocabulary.
     licence
         The terms of the dataset; empty for a file.
     digest
@@ -39,7 +41,10 @@ class Loaded:
     label_names
         What label 0, 1, ... was called, where labels were words or other numbers.
     texts
-        The texts that ``X`` counts the words of, with spaces between words; None for rows that are no texts.
+        The texts that ``X`` counts the words of, with spaces between words; None where there are none, or where ``X``
+        holds them.
+    tokeniser
+        How rows that are texts were cut before, by a name that `tokenise` knows; None where that is left to the reader.
     """
 
     X: np.ndarray | sp.csr_array
@@ -52,6 +57,23 @@ class Loaded:
     digest: str
     label_names: list[str] | None = None
     texts: list[str] | None = None
+    tokeniser: str | None = None
+
+    @property
+    def holds_texts(self) -> bool:
+        """Whether the rows are texts, and not numbers."""
+        X: Any = self.X
+        return len(X.shape) == 1
+
+    def as_texts(self) -> Loaded:
+        """Return the texts behind word counts as rows; they are cut already, with spaces between words."""
+        if self.holds_texts:
+            return self
+        if self.texts is None:
+            raise DataError(f"{self.name} has no texts; leave out texts=True, or name a dataset of texts.")
+        X = as_strings(self.texts)
+        digest = content_digest(X, self.y)
+        return replace(self, X=X, texts=None, tokeniser="spaces", digest=digest)
 
     def __len__(self) -> int:
         X: Any = self.X  # scipy does not say that a CSR array has a shape
@@ -65,19 +87,36 @@ class Loaded:
         return replace(self, X=X, y=y, texts=texts, split=split, digest=content_digest(X, y, texts))
 
 
+def as_strings(texts: Sequence[str]) -> np.ndarray:
+    """Return texts as rows, (n,).
+
+    >>> as_strings(["few", "hot"]).shape
+    (2,)
+    """
+    rows = np.empty(len(texts), dtype=object)
+    rows[:] = list(texts)
+    return rows
+
+
 def content_digest(X: Any, y: np.ndarray | None = None, texts: Sequence[str] | None = None) -> str:
     """Return the SHA-256 of rows, labels and texts: the same ones give the same digest, whatever file they came from.
 
     Hashed are the shape, the values as little-endian float32 (for CSR rows: row starts and columns as int64 first), the
-    labels as int64 and the texts in UTF-8. A dense matrix and a sparse one with the same numbers differ.
+    labels as int64 and the texts in UTF-8. A dense matrix and a sparse one with the same numbers differ. Of rows that
+    are texts, the length of every text goes before it.
 
     Examples
     --------
     >>> content_digest(np.eye(2))[:12] == content_digest(np.eye(2, dtype=np.float32))[:12]
     True
     """
-    hashed = hashlib.sha256(f"{'csr' if sp.issparse(X) else 'dense'} {tuple(map(int, X.shape))}".encode())
-    if sp.issparse(X):
+    kind = "csr" if sp.issparse(X) else "texts" if X.dtype.kind == "O" else "dense"
+    hashed = hashlib.sha256(f"{kind} {tuple(map(int, X.shape))}".encode())
+    if kind == "texts":
+        for text in X:
+            encoded = text.encode("utf-8", "surrogatepass")  # JSON can spell half of a pair
+            hashed.update(f"{len(encoded)} ".encode() + encoded)
+    elif sp.issparse(X):
         check_entries(X)
         csr = sp.csr_array(X)
         for part, dtype in ((csr.indptr, "<i8"), (csr.indices, "<i8"), (csr.data, "<f4")):

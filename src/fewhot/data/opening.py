@@ -11,6 +11,7 @@ from fewhot.data.fetch import TIMEOUT, Progress
 from fewhot.data.files import EXTENSIONS, read_file
 from fewhot.data.loaded import Loaded
 from fewhot.data.splits import split_rows
+from fewhot.data.text.reading import is_lines
 
 
 def open_data(
@@ -19,6 +20,8 @@ def open_data(
     data_dir: str | Path | None = None,
     *,
     label: str | int | None = None,
+    text: str | None = None,
+    texts: bool = False,
     download: bool = True,
     progress: Progress | None = None,
     timeout: float = TIMEOUT,
@@ -36,6 +39,10 @@ def open_data(
         As for `load_dataset`.
     label
         The label column of a file, as for `read_file`.
+    text
+        The column of a file whose texts are the rows, as for `read_file`.
+    texts
+        Whether the rows of a dataset that has texts are these, and not the counts of their words.
 
     Examples
     --------
@@ -45,9 +52,14 @@ def open_data(
     if isinstance(name_or_path, str) and name_or_path in dataset_names():
         if label is not None:
             raise DataError(f"label is {label!r}, and the dataset {name_or_path} has its own labels; leave label out.")
-        return load_dataset(
+        if text is not None:
+            raise DataError(
+                f"text is {text!r}, and the dataset {name_or_path} has no columns; give texts=True instead."
+            )
+        loaded = load_dataset(
             name_or_path, split or "train", data_dir, download=download, progress=progress, timeout=timeout
         )
+        return loaded.as_texts() if texts else loaded
     path = Path(name_or_path).expanduser()
     if path.suffix.lower() not in EXTENSIONS and not path.exists():
         near = difflib.get_close_matches(str(name_or_path), dataset_names(), n=1)
@@ -56,5 +68,7 @@ def open_data(
             f"{str(name_or_path)!r} is neither a dataset nor a file.{hint} Datasets: {', '.join(dataset_names())}; "
             f"files end in {', '.join(EXTENSIONS)}."
         )
-    loaded = read_file(path, label=label)
+    if texts and text is None and not is_lines(path):
+        raise DataError(f"texts=True is for datasets, and {path} is none; name its column of texts by text=.")
+    loaded = read_file(path, label=label, text=text)
     return loaded if split is None else loaded.take(split_rows(len(loaded), split), split)

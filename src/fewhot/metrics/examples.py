@@ -33,6 +33,15 @@ def check_estimator(estimator: Any) -> None:
         raise InvalidTypeError(f"estimator is {given}; give a fitted estimator with transform and inverse_transform.")
 
 
+def refuse_texts(estimator: Any) -> None:
+    """Refuse a model of texts where rows of numbers are needed."""
+    if getattr(estimator, "vocabulary_", None) is not None:
+        raise InvalidParameterError(
+            f"{type(estimator).__name__} was fitted on texts, and this is for models of rows of numbers; look at its "
+            f"units with unit_words and unit_texts."
+        )
+
+
 def has_gates(estimator: Any) -> bool:
     """Say whether units of a fitted estimator can be off; refuse what is not fitted, or not of this library."""
     module = getattr(estimator, "module_", None)
@@ -82,6 +91,7 @@ def map_codes(estimator: Any, X: Any) -> Any:
 def map_code(estimator: Any, x: Any, name: str) -> np.ndarray:
     """Return the map code of one example, (K,)."""
     check_estimator(estimator)
+    refuse_texts(estimator)
     check_columns(estimator, x)
     return np.asarray(dense(map_codes(estimator, single_row(x, name))), dtype=np.float64)[0]
 

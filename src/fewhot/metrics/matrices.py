@@ -9,6 +9,7 @@ import numpy as np
 from fewhot.core.errors import InvalidInputError
 from fewhot.core.masks import check_unmasked
 from fewhot.core.sparse import check_entries
+from fewhot.data.text import TextDataset
 from fewhot.metrics.libraries import library
 
 
@@ -91,8 +92,21 @@ def is_sparse(matrix: Any) -> bool:
 
 
 def has_rows(X: Any) -> bool:
-    """Say whether ``X[rows]`` takes rows: an array or a sparse matrix."""
-    return isinstance(X, np.ndarray) or is_sparse(X)
+    """Say whether `rows_at` takes rows of X: an array, a sparse matrix, a list, a frame or a data set of texts."""
+    return isinstance(X, np.ndarray | list | tuple | TextDataset) or is_sparse(X) or hasattr(X, "iloc")
+
+
+def rows_at(X: Any, rows: np.ndarray) -> Any:
+    """Return some rows, in a container of the same kind.
+
+    >>> rows_at(["few", "hot", "cold"], np.array([2, 0]))
+    ['cold', 'few']
+    """
+    if isinstance(X, TextDataset):
+        return X.subset(rows)
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return [X[row] for row in rows.tolist()] if isinstance(X, list | tuple) else X[rows]
 
 
 def stored(matrix: Any) -> np.ndarray:

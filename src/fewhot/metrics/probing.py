@@ -12,7 +12,7 @@ from fewhot.core.errors import InvalidInputError
 from fewhot.core.seeding import derive_seed, resolve_seed
 from fewhot.metrics.code_kinds import Kind, code_matrix
 from fewhot.metrics.libraries import library
-from fewhot.metrics.matrices import as_matrix, has_rows, is_sparse
+from fewhot.metrics.matrices import as_matrix, has_rows, is_sparse, rows_at
 
 INVERSE_PENALTY = 1.0
 """scikit-learn's C, fixed: the sum of the labelled rows' losses plus half the squared weights."""
@@ -136,5 +136,5 @@ def stratified_rows(labels: Any, n: int, random_state: Any = 0) -> np.ndarray:
 def _codes_of_rows(estimator: Any, X: Any, rows: np.ndarray, kind: Kind, seed: int) -> Any:
     """Encode the chosen rows; containers that cannot be indexed by row numbers are encoded whole."""
     if has_rows(X):
-        return code_matrix(estimator, X[rows], kind, seed)
+        return code_matrix(estimator, rows_at(X, rows), kind, seed)
     return code_matrix(estimator, X, kind, seed)[rows]

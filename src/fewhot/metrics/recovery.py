@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
+from fewhot.metrics.examples import refuse_texts
 from fewhot.metrics.labels import micro_f1
 from fewhot.metrics.libraries import library
 from fewhot.metrics.matrices import as_matrix, dense, row_sums, same_shape
@@ -109,6 +110,8 @@ def unit_directions(estimator: Any, sizes: Any = 1.0) -> np.ndarray:
     ndarray
         (K, D).
     """
+    if getattr(estimator, "says_texts", False):
+        refuse_texts(estimator)
     n_units = estimator.module_.latent.n_latent
     values = np.asarray(sizes, dtype=np.float64)
     if values.shape not in ((), (n_units,)):

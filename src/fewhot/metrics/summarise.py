@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from fewhot.core.checks import one_of
 from fewhot.core.devices import in_float32
 from fewhot.core.errors import InvalidInputError
 from fewhot.core.registry import LIKELIHOODS, OBSERVATIONS
@@ -16,7 +17,8 @@ from fewhot.metrics.code_kinds import Kind, activity_probabilities, code_matrix
 from fewhot.metrics.estimates import Estimate, estimate
 from fewhot.metrics.examples import transformed
 from fewhot.metrics.likelihood import exact_bound, information, iwae, perplexity, relaxation_gap
-from fewhot.metrics.matrices import has_rows, row_sums
+from fewhot.metrics.marginal_probing import MarginalKind, MarginalProbe, marginal_probe
+from fewhot.metrics.matrices import has_rows, row_sums, rows_at
 from fewhot.metrics.probing import ProbeResult, linear_probe, probe_codes, stratified_rows
 from fewhot.metrics.sparsity import active_units, average_hoyer, support_overlap
 from fewhot.metrics.summary import Number, Summary
@@ -30,7 +32,15 @@ _KINDS: tuple[Kind, ...] = ("map", "mean", "sample")
 
 
 @in_float32()
-def summarise(estimator: Any, X: Any, y: Any = None, X_train: Any = None, y_train: Any = None) -> Summary:
+def summarise(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    X_train: Any = None,
+    y_train: Any = None,
+    *,
+    probe: Literal["linear", "marginal"] = "linear",
+) -> Summary:
     """Measure a fitted model on rows, and say what each number means and whether it is good.
 
     Parameters
@@ -38,12 +48,14 @@ def summarise(estimator: Any, X: Any, y: Any = None, X_train: Any = None, y_trai
     estimator
         A fitted estimator.
     X
-        Rows, (n, p); held-out ones for honest numbers.
+        Rows, (n, p), or texts; held-out ones for honest numbers.
     y
-        Labels of the rows. With them, a linear probe is measured on map, mean and sampled codes.
+        Labels of the rows. With them, a probe is measured on map, mean and sampled codes.
     X_train, y_train
-        Rows and labels the probe learns from, 5000 at most; without them it learns from one half of X and is tested on
-        the other.
+        Rows and labels the probe learns from; without them it learns from one half of X and is tested on the other.
+    probe
+        "linear": `linear_probe`, from 5000 labels at most. "marginal": `marginal_probe`, from all of them, which
+        averages over five sampled codes.
 
     Returns
     -------
@@ -58,6 +70,7 @@ def summarise(estimator: Any, X: Any, y: Any = None, X_train: Any = None, y_trai
         raise InvalidInputError("Only one of X_train and y_train was given; give both or neither.")
     if y_train is not None and y is None:
         raise InvalidInputError("y_train was given without y; give the labels of X too.")
+    one_of("probe", probe, ("linear", "marginal"))
     gated = bool(estimator.module_.latent.gated)
     codes = transformed(estimator, X)
     varying = None if gated else active_units(codes).by_mean
@@ -70,7 +83,9 @@ def summarise(estimator: Any, X: Any, y: Any = None, X_train: Any = None, y_trai
     if gated:
         numbers += _calibration(estimator)
     if y is not None:
-        numbers += _probes(estimator, X, np.asarray(y), X_train, y_train)
+        measured = _probes if probe == "linear" else _marginal_probes
+        _one_label_a_row(np.asarray(y), codes)
+        numbers += measured(estimator, X, np.asarray(y), X_train, y_train)
     return Summary(numbers=numbers, facts=_facts(estimator, codes))
 
 
@@ -148,7 +163,7 @@ def _some_rows(X: Any, n_rows: int) -> tuple[Any, np.ndarray]:
     if n_rows <= IWAE_ROWS or not has_rows(X):
         return X, np.arange(n_rows)
     rows = np.sort(np.random.default_rng(_SEED).choice(n_rows, IWAE_ROWS, replace=False))
-    return X[rows], rows
+    return rows_at(X, rows), rows
 
 
 # ------------------------------------------------------------------------------------------------- use of units
@@ -249,23 +264,57 @@ def _probes(estimator: Any, X: Any, y: np.ndarray, X_train: Any, y_train: Any) -
         if found is None:
             return []
         meaning = f"accuracy of a linear classifier on {kind} codes, from {found.n_labels} labels"
-        avoided = (found.accuracy - found.majority) / (1 - found.majority) if found.majority < 1 else float("nan")
-        number = _plain(f"probe_{kind}", found.accuracy, "share of rows", meaning, avoided, rule="probe")
-        numbers.append(_with_se(number, found.se))
+        numbers.append(_probed(f"probe_{kind}", found, meaning))
+    return numbers
+
+
+def _one_label_a_row(y: np.ndarray, codes: Any) -> None:
+    if y.shape != codes.shape[:1]:
+        raise InvalidInputError(f"y has shape {y.shape} for {codes.shape[0]} rows; give one label a row.")
+
+
+def _probed(name: str, found: ProbeResult | MarginalProbe, meaning: str) -> Number:
+    """Return the accuracy of a probe, judged by how many of the majority vote's errors it avoids."""
+    avoided = (found.accuracy - found.majority) / (1 - found.majority) if found.majority < 1 else float("nan")
+    return _with_se(_plain(name, found.accuracy, "share of rows", meaning, avoided, rule="probe"), found.se)
+
+
+def _marginal_probes(estimator: Any, X: Any, y: np.ndarray, X_train: Any, y_train: Any) -> list[Number]:
+    """Return what a small network reads from sampled codes, averaged over draws, and from codes without draws."""
+    if X_train is not None:
+        train, test = (X_train, np.asarray(y_train)), (X, y)
+    elif (halves := _halves(y)) is not None:
+        rows, rest = halves
+        rest = rest[np.isin(y[rest], y[rows])]  # a class of one row cannot be both learned and tested
+        train, test = (rows_at(X, rows), y[rows]), (rows_at(X, rest), y[rest])
+    else:
+        return []
+    kinds: tuple[MarginalKind, ...] = ("map",) if estimator.refine_steps_ else ("sample", "map", "mean")
+    numbers: list[Number] = []
+    for kind in kinds:
+        found = marginal_probe(estimator, *train, *test, kind=kind, random_state=_SEED)
+        of = f"{found.n_draws} sampled codes a row, averaged over" if kind == "sample" else f"{kind} codes"
+        meaning = f"accuracy of a network with two layers of 32 on {of}, from {len(train[1])} labels"
+        numbers.append(_probed(f"marginal_probe_{kind}", found, meaning))
     return numbers
 
 
 def _probe_halves(codes: Any, y: np.ndarray, kind: Kind) -> ProbeResult | None:
     """Learn from one half of the rows and test on the other; None where the labels do not allow it."""
-    if y.shape != codes.shape[:1]:
-        raise InvalidInputError(f"y has shape {y.shape} for {codes.shape[0]} rows; give one label a row.")
+    halves = _halves(y)
+    if halves is None:
+        return None
+    rows, rest = halves
+    return probe_codes(codes[rows], y[rows], codes[rest], y[rest], kind)
+
+
+def _halves(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return rows to learn from, in proportion to the classes, and the others; None where labels do not allow it."""
     if len(y) < 4 or len(np.unique(y)) < 2:
         return None
     rows = stratified_rows(y, min(N_LABELS, len(y) // 2), _SEED)
     rest = np.setdiff1d(np.arange(len(y)), rows)
-    if len(np.unique(y[rows])) < 2:
-        return None
-    return probe_codes(codes[rows], y[rows], codes[rest], y[rest], kind)
+    return (rows, rest) if len(np.unique(y[rows])) > 1 else None
 
 
 # ---------------------------------------------------------------------------------------------------------- facts

@@ -75,7 +75,7 @@ def unit_words(
     read = as_texts(texts, getattr(estimator, "vocabulary_", None), "texts")
     counts = as_counts(texts, "texts") if read is None else text_counts(read)
     names = words_of_columns(estimator, vocabulary if read is None else spelling(read.vocabulary), counts.shape[1])
-    usual = _usual_words(counts, whole_number("min_texts", min_texts))
+    usual = usual_words(counts, whole_number("min_texts", min_texts))
     if whole_number("n", n) > len(usual):
         raise InvalidParameterError(
             f"n is {n} and {len(usual)} words are in at least {min_texts} texts and absent from as many; ask for "
@@ -95,8 +95,8 @@ def unit_words(
     )
 
 
-def _usual_words(counts: Any, least: int) -> np.ndarray:
-    """Return the columns of words that enough texts hold and enough lack."""
+def usual_words(counts: Any, least: int) -> np.ndarray:
+    """Return the columns of words that at least so many texts hold, and as many lack."""
     held_by = np.bincount(counts.indices, minlength=counts.shape[1])
     return np.flatnonzero((held_by >= least) & (counts.shape[0] - held_by >= least))
 

@@ -13,7 +13,10 @@ from torch import Tensor
 from fewhot.core.checks import whole_number
 from fewhot.core.devices import in_float32
 from fewhot.core.errors import InvalidParameterError
+from fewhot.data.text import Vocabulary
+from fewhot.data.text.vocabulary import N_SPECIAL
 from fewhot.metrics.proportions import decoder_module, log_proportions
+from fewhot.metrics.text_counts import spelling
 from fewhot.metrics.traversal import chosen_units
 
 _UNITS_AT_ONCE = 64
@@ -109,7 +112,8 @@ def top_words(
     units
         Which units; None takes all.
     vocabulary
-        The word of each column; None takes ``feature_names_in_``, or else "column 0", "column 1", ...
+        The word of each column; None takes the words of the texts that were fitted, ``feature_names_in_``, or else
+        "column 0", "column 1", ... Of a model of texts, the columns of padding, end and unknown words are left out.
 
     Examples
     --------
@@ -122,21 +126,27 @@ def top_words(
     """
     topics = getattr(estimator, "topics_", None)
     n_units, n_words = _sizes(decoder_module(estimator)) if topics is None else topics.shape
-    words = words_of_columns(estimator, vocabulary, n_words)
-    if whole_number("n", n) > n_words:
-        raise InvalidParameterError(f"n is {n} and the vocabulary has {n_words} words; ask for at most as many.")
+    of_texts: Vocabulary | None = getattr(estimator, "vocabulary_", None)
+    given = spelling(of_texts) if vocabulary is None and of_texts is not None else vocabulary
+    words = words_of_columns(estimator, given, n_words)
+    first = 0 if of_texts is None else N_SPECIAL
+    if whole_number("n", n) > n_words - first:
+        raise InvalidParameterError(
+            f"n is {n} and the vocabulary has {n_words - first} words; ask for at most as many."
+        )
     chosen = chosen_units(units, n_units)
     if topics is None:
-        parts = [(largest(up, n), largest(down, n)) for up, down in _gains(estimator.module_, chosen)]
+        gains = _gains(estimator.module_, chosen, first)
+        parts = [(largest(up, n), largest(down, n)) for up, down in gains]
         up, down = ([np.concatenate(both) for both in zip(*side, strict=True)] for side in zip(*parts, strict=True))
     else:
         up = largest(topics[chosen], n)
         down = (up[0][:, :0], up[1][:, :0])
     return TopWords(
         units=chosen,
-        columns_up=up[0],
+        columns_up=up[0] + first,
         scores_up=up[1],
-        columns_down=down[0],
+        columns_down=down[0] + first,
         scores_down=down[1],
         vocabulary=words,
     )
@@ -179,8 +189,11 @@ def _sizes(module: Any) -> tuple[int, int]:
 
 
 @torch.no_grad()
-def _gains(module: Any, units: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield what each word gains when units go up and when they go down, (units, V) each, some units at a time."""
+def _gains(module: Any, units: np.ndarray, first: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield what each word gains when units go up and when they go down, (units, words) each, some units at a time.
+
+    Columns before ``first`` are no words.
+    """
     device = next(module.parameters()).device
     for start in range(0, len(units), _UNITS_AT_ONCE):
         chosen = torch.as_tensor(units[start : start + _UNITS_AT_ONCE], device=device)
@@ -190,7 +203,7 @@ def _gains(module: Any, units: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndar
         still = torch.zeros_like(mean) if module.latent.gated else mean
         base = log_proportions(module, still).double()
         moved = (torch.where(one_hot.bool(), mean + sign * std, still) for sign in (1.0, -1.0))
-        up, down = (log_proportions(module, z).double() - base for z in moved)
+        up, down = ((log_proportions(module, z).double() - base)[:, first:] for z in moved)
         yield _centred(up), _centred(down)
 
 

@@ -15,7 +15,7 @@ from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.sparse import check_entries
 from fewhot.data import as_matrix
 from fewhot.data.recognise import as_array
-from fewhot.metrics.examples import check_columns, check_estimator
+from fewhot.metrics.examples import check_columns, check_estimator, refuse_texts
 from fewhot.metrics.matrices import stored
 from fewhot.plots.canvas import label
 
@@ -38,6 +38,7 @@ def matrix_of(X: Any, name: str = "X") -> Any:
 def matrix_for(estimator: Any, X: Any, name: str = "X") -> Any:
     """Return rows as `matrix_of` does; the columns of a frame must be the estimator's, in their order."""
     check_estimator(estimator)
+    refuse_texts(estimator)
     check_columns(estimator, X)
     return matrix_of(X, name)
 

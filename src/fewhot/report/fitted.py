@@ -18,7 +18,11 @@ _UNINTERESTING = frozenset(["callbacks", "verbose"])
 
 def fitted_section(estimator: Any, data: Any, summary: Any, facts: dict[str, Any]) -> str:
     """Return the section that says what was fitted."""
-    rows = [*_model(estimator, summary), *_data(data), *((str(name), str(value)) for name, value in facts.items())]
+    rows = [
+        *_model(estimator, summary),
+        *_data(data, estimator),
+        *((str(name), str(value)) for name, value in facts.items()),
+    ]
     rows.append(("Versions", _versions()))
     return section("fitted", "What was fitted on what", facts_table(rows, "The fit in short."), _settings(estimator))
 
@@ -36,18 +40,22 @@ def _model(estimator: Any, summary: Any) -> list[tuple[str, str]]:
     rows.append(("Units", units if asked is None else f"{units}, of which {asked:g} active a row were asked for"))
     likelihood = facts.get("likelihood_says") or getattr(estimator, "likelihood_", "")
     spec = getattr(estimator, "data_spec_", None)
-    on = "" if spec is None else f" on {spec.n_rows:,} rows, those held out included"
+    kind = "rows" if spec is None or spec.kind != "text" else "texts"
+    on = "" if spec is None else f" on {spec.n_rows:,} {kind}, those held out included"
     rows.append(("Likelihood", str(likelihood)))
     rows.append(("Training", f"{estimator.n_iter_:,} steps{on}"))
     rows.append(("Seed", str(getattr(estimator, "seed_", "not kept"))))
     return rows
 
 
-def _data(data: Any) -> list[tuple[str, str]]:
-    n, p = data.X.shape
+def _data(data: Any, estimator: Any) -> list[tuple[str, str]]:
+    n, p = (*data.X.shape, 0)[:2]
     name = data.name if data.split is None else f"{data.name}, split {data.split}"
-    rows = [("Rows looked at", f"{name}: {n:,} rows of {p:,} columns")]
-    if data.image_shape is not None:
+    what = f"{n:,} texts" if data.holds_texts else f"{n:,} rows of {p:,} columns"
+    rows = [("Rows looked at", f"{name}: {what}")]
+    if data.holds_texts:
+        rows.append(("Kind", _reading(estimator.vocabulary_)))
+    elif data.image_shape is not None:
         rows.append(("Kind", "pictures of " + " × ".join(map(str, data.image_shape))))
     elif sp.issparse(data.X):
         rows.append(("Kind", f"sparse rows, {data.X.nnz / max(n * p, 1):.2%} of the entries not zero"))
@@ -60,6 +68,11 @@ def _data(data: Any) -> list[tuple[str, str]]:
     if data.digest:
         rows.append(("Content digest", f"SHA-256 {data.digest}"))
     return rows
+
+
+def _reading(vocabulary: Any) -> str:
+    most = "" if vocabulary.max_length is None else f", at most {vocabulary.max_length:,} words of each"
+    return f"texts, cut by “{vocabulary.tokeniser}”{most}; {len(vocabulary.known):,} words are known"
 
 
 def _versions() -> str:

@@ -10,6 +10,10 @@ _SHARED = {
     "Code": "The numbers a row is turned into, one a unit. The decoder turns a code back into a row.",
     "Decoded": "The mean row that the decoder expects for a code. It is smoother than any real row.",
 }
+_TEXTS = {
+    "Decoded": "What the decoder says of a code: the likeliest word, then the likeliest one after it, up to the end.",
+    "_UNK": "A word that is not among the known ones; all such words are read as one.",
+}
 _GATED = {
     "Active": "A unit is active in a row if its value in the code is not zero.",
     "Used, always on, never on": "A unit is used if it is active in at least 0.5 % of the rows, and always on if it is "
@@ -25,8 +29,8 @@ _DENSE = {
 }
 
 
-def guide_section(gated: bool) -> str:
-    """Return the glossary, for codes with or without gates."""
-    words = {**_SHARED, **(_GATED if gated else _DENSE)}
+def guide_section(gated: bool, *, texts: bool = False) -> str:
+    """Return the glossary, for codes with or without gates, of texts or of numbers."""
+    words = {**_SHARED, **(_TEXTS if texts else {}), **(_GATED if gated else _DENSE)}
     entries = "".join(f"<dt>{text(name)}</dt><dd>{text(meaning)}</dd>" for name, meaning in words.items())
     return section("guide", "How to read this", f'<dl class="guide">{entries}</dl>')

@@ -40,23 +40,33 @@ def facts_table(rows: Iterable[tuple[str, str]], caption: str) -> str:
     return f'<table class="facts"><caption class="unseen">{text(caption)}</caption><tbody>{lines}</tbody></table>'
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
-    """Return a table of texts with column headers; each cell carries its header for narrow screens."""
+def table(head: Sequence[str], rows: Iterable[Sequence[str | list[str]]], caption: str, kind: str = "") -> str:
+    """Return a table of texts with column headers; each cell carries its header for narrow screens.
+
+    A cell that is a list has its entries one below the other; ``kind`` is one more class of the style sheet.
+    """
+    classes = f"listing {kind}".strip()
     top = "".join(f'<th scope="col">{text(name)}</th>' for name in head)
     body = f"<thead><tr>{top}</tr></thead><tbody>{_lines(head, rows)}</tbody>"
-    return f'<table class="listing"><caption class="unseen">{text(caption)}</caption>{body}</table>'
+    return f'<table class="{classes}"><caption class="unseen">{text(caption)}</caption>{body}</table>'
 
 
-def _lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _lines(head: Sequence[str], rows: Iterable[Sequence[str | list[str]]]) -> str:
     return "".join(
         "<tr>"
         + "".join(
-            f'<th scope="row">{text(cell)}</th>' if not at else f'<td data-head="{text(head[at])}">{text(cell)}</td>'
+            f'<th scope="row">{_cell(cell)}</th>' if not at else f'<td data-head="{text(head[at])}">{_cell(cell)}</td>'
             for at, cell in enumerate(row)
         )
         + "</tr>"
         for row in rows
     )
+
+
+def _cell(cell: str | list[str]) -> str:
+    if isinstance(cell, str):
+        return text(cell)
+    return "".join(f'<span class="line">{text(entry)}</span>' for entry in cell)
 
 
 def amount(value: float) -> str:

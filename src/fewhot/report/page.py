@@ -23,6 +23,7 @@ from fewhot.report.shown import (
     units_section,
     usage_section,
 )
+from fewhot.report.texts import text_reconstructions_section, text_units_section, turned_texts_section
 
 MAX_ROWS = 2000
 """Rows that are encoded for the pictures; the numbers come from the summary and may rest on more."""
@@ -72,19 +73,16 @@ def build_report(
     """
     sample = Sample.of(estimator, data, MAX_ROWS)
     asked = getattr(summary, "facts", {}).get("asked")
-    effects = unit_effects(estimator, sample.X, codes=sample.codes, scale=sample.columns.scale)
     sections = {
         "warnings": alarms_section(alarms),
         "codes": codes_section(sample),
-        "units": units_section(sample, effects),
-        "traversals": traversals_section(sample, effects),
-        "reconstructions": reconstructions_section(sample),
+        **(_of_texts(sample) if data.holds_texts else _of_numbers(sample)),
         "usage": usage_section(sample),
         "numbers": numbers_section(summary),
         "training": training_section(estimator, asked),
         "calibration": calibration_section(sample),
         "fitted": fitted_section(estimator, data, summary, facts or {}),
-        "guide": guide_section(sample.gated),
+        "guide": guide_section(sample.gated, texts=data.holds_texts),
     }
     return _page(f"{type(estimator).__name__} on {data.name}", _lead(sample, summary), glance(summary), sections)
 
@@ -103,12 +101,30 @@ def write_report(path: str | Path, html: str) -> None:
         temporary.write_text(html, encoding="utf-8")
 
 
+def _of_numbers(sample: Sample) -> dict[str, str]:
+    effects = unit_effects(sample.estimator, sample.X, codes=sample.codes, scale=sample.columns.scale)
+    return {
+        "units": units_section(sample, effects),
+        "traversals": traversals_section(sample, effects),
+        "reconstructions": reconstructions_section(sample),
+    }
+
+
+def _of_texts(sample: Sample) -> dict[str, str]:
+    return {
+        "units": text_units_section(sample),
+        "traversals": turned_texts_section(sample),
+        "reconstructions": text_reconstructions_section(sample),
+    }
+
+
 def _lead(sample: Sample, summary: Any) -> str:
-    n, p = sample.data.X.shape
-    kind = "pictures" if sample.data.image_shape is not None else "rows"
+    data = sample.data
+    kind = "texts" if data.holds_texts else "pictures" if data.image_shape is not None else "rows"
+    what = kind if data.holds_texts else f"{kind} of {data.X.shape[1]:,} numbers"
     return (
-        f"{type(sample.estimator).__name__} describes {kind} of {p:,} numbers by {sample.n_units} units. "
-        f"This page looks at {n:,} {kind}. {verdict_counts(summary)}"
+        f"{type(sample.estimator).__name__} describes {what} by {sample.n_units} units. "
+        f"This page looks at {data.X.shape[0]:,} {kind}. {verdict_counts(summary)}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,7 +25,9 @@ class Sample:
     data
         Where the rows come from: a `fewhot.data.Loaded`.
     X
-        The rows, (n, p), dense or CSR.
+        The rows, (n, p), dense or CSR; texts as strings, (n,).
+    read
+        What the model reads of them: the rows, or texts cut and numbered.
     y
         Their labels, as shown; None without labels.
     codes
@@ -36,6 +39,7 @@ class Sample:
     estimator: Any
     data: Any
     X: Any
+    read: Any
     y: list[str] | None
     codes: Any
     numbers: np.ndarray
@@ -43,14 +47,16 @@ class Sample:
     @classmethod
     def of(cls, estimator: Any, data: Any, max_rows: int) -> Sample:
         """Take at most ``max_rows`` rows, in their order, and encode them."""
-        X = matrix_of(data.X)
+        X = data.X if data.holds_texts else matrix_of(data.X)
         n = X.shape[0]
         rows = np.arange(n)
         if n > max_rows:
             rows = np.sort(np.random.default_rng(0).choice(n, max_rows, replace=False))
             X = X[rows]
         y = None if data.y is None else _named(np.asarray(data.y)[rows], getattr(data, "label_names", None))
-        return cls(estimator=estimator, data=data, X=X, y=y, codes=values_of(map_codes(estimator, X)), numbers=rows)
+        read = _read(estimator, X) if data.holds_texts else X
+        codes = values_of(map_codes(estimator, read))
+        return cls(estimator=estimator, data=data, X=X, read=read, y=y, codes=codes, numbers=rows)
 
     @property
     def n_rows(self) -> int:
@@ -86,6 +92,13 @@ class Sample:
         """Return a row with an ordinary number of active units."""
         active = np.asarray((self.codes != 0).sum(axis=1)).ravel()
         return int(np.argmin(np.abs(active - max(np.median(active), 1))))
+
+
+def _read(estimator: Any, texts: np.ndarray) -> Any:
+    """Return texts as the model reads them; that some are cut was said before."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*texts have more than", UserWarning)
+        return estimator._rows(texts)
 
 
 def _named(y: np.ndarray, names: list[str] | None) -> list[str]:

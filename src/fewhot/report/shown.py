@@ -154,8 +154,9 @@ def usage_section(sample: Sample) -> str:
 
 
 def calibration_section(sample: Sample) -> str:
-    """Return whether P(active) means what it says; nothing for models without gates."""
-    if not sample.gated or not hasattr(sample.estimator, "module_"):
+    """Return whether P(active) means what it says; nothing for models without gates, or that cannot tell."""
+    module = getattr(sample.estimator, "module_", None)
+    if not sample.gated or module is None or not module.reads_what_it_makes:
         return ""
     found = self_calibration(sample.estimator)
     drawing = picture(

@@ -87,15 +87,6 @@ def test_objects_that_are_no_table_are_placed(tmp_path: Path, records: list, wor
         read_file(jsonl(tmp_path, *records))
 
 
-def test_text_waits_for_a_text_model(tmp_path: Path) -> None:
-    (tmp_path / "t.txt").write_text("few hot\n\nmany cold\n", encoding="utf-8")
-    for path in (tmp_path / "t.txt", jsonl(tmp_path, {"text": "few"}, {"text": "hot"})):
-        with pytest.raises(
-            DataError, match=r"holds 2 texts, and the program reads numbers; fit a list of strings in Python"
-        ):
-            read_file(path)
-
-
 def test_texts_can_be_read(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("größe eins\n\n zwei \n", encoding="utf-8")
     assert read_texts(tmp_path / "t.txt") == ["größe eins", " zwei "]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from fewhot.core.errors import DataError
@@ -10,9 +11,10 @@ from fewhot.data.files.arrays import read_h5ad, read_mtx, read_npy, read_npz, re
 from fewhot.data.files.csv import read_csv
 from fewhot.data.files.parquet import read_parquet
 from fewhot.data.files.table import Table
-from fewhot.data.files.text import read_jsonl, read_txt
+from fewhot.data.files.text import read_jsonl, read_text_rows, read_txt
 from fewhot.data.loaded import Loaded, content_digest
 from fewhot.data.stored import is_rows_folder
+from fewhot.data.text.reading import is_lines
 
 Reader = Callable[[Path, str | int | None], Table]
 
@@ -31,8 +33,8 @@ EXTENSIONS = tuple(_READERS)
 """The endings of the files that can be read."""
 
 
-def read_file(path: str | Path, *, label: str | int | None = None) -> Loaded:
-    r"""Read a file of numbers.
+def read_file(path: str | Path, *, label: str | int | None = None, text: str | None = None) -> Loaded:
+    r"""Read a file of numbers or of texts.
 
     ``.npy`` opens memory-mapped and sparse matrices stay sparse. Nothing is unpickled. What cannot be read raises
     `DataError` with one sentence.
@@ -41,10 +43,13 @@ def read_file(path: str | Path, *, label: str | int | None = None) -> Loaded:
     ----------
     path
         A file that ends in .npy, .npz (dense, or from `scipy.sparse.save_npz`), .csv, .parquet, .mtx, .h5ad or .jsonl;
-        or a folder that `write_rows` made, which is read whole here.
+        or a folder that `write_rows` made, which is read whole here. Of texts: a file that ends in .txt (a text a
+        line), .jsonl, .csv or .tsv, or in one of these and .gz, .bz2 or .xz.
     label
         The column of labels in a table (.csv, .parquet, .jsonl; in .h5ad a column of ``.obs``), by name or by place
         from 0. Words become 0, 1, ... in sorted order and are kept as ``label_names``.
+    text
+        The column of a .jsonl, .csv or .tsv file whose texts are the rows; the other columns are left out.
 
     Examples
     --------
@@ -57,7 +62,7 @@ def read_file(path: str | Path, *, label: str | int | None = None) -> Loaded:
     ((2, 2), ['length', 'width'], [0, 1], ['iris', 'rose'])
     """
     path = Path(path).expanduser()
-    reader = _reader(path)
+    reader = _reader(path, text)
     try:
         table = reader(path, label)
     except OSError as error:
@@ -75,7 +80,7 @@ def read_file(path: str | Path, *, label: str | int | None = None) -> Loaded:
     )
 
 
-def _reader(path: Path) -> Reader:
+def _reader(path: Path, text: str | None) -> Reader:
     accepted = f"accepted are files that end in {', '.join(EXTENSIONS)}"
     if is_rows_folder(path):
         return read_rows_folder
@@ -83,9 +88,14 @@ def _reader(path: Path) -> Reader:
         raise DataError(f"{path} is a folder; {accepted}, and folders that fewhot.data.write_rows made.")
     if not path.exists():
         raise DataError(f"There is no file {path}; check the path, or name a dataset.")
-    if path.suffix.lower() not in _READERS:
+    texts = text is not None or is_lines(path)
+    if not texts and path.suffix.lower() not in _READERS:
         given = f"ends in {path.suffix}" if path.suffix else "has no ending that says what it is"
         raise DataError(f"{path} {given}; {accepted}: convert it to one of these.")
     if path.is_file() and path.stat().st_size == 0:
         raise DataError(f"{path} is empty; write it again.")
-    return _READERS[path.suffix.lower()]
+    return partial(_read_texts, column=text) if texts else _READERS[path.suffix.lower()]
+
+
+def _read_texts(path: Path, label: str | int | None, column: str | None) -> Table:
+    return read_text_rows(path, column, label)

@@ -26,7 +26,7 @@ class Table:
     Attributes
     ----------
     X
-        The rows, (n, p), dense or CSR.
+        The rows, (n, p), dense or CSR; rows that are texts: strings, (n,).
     y
         Labels, one a row; None without labels.
     feature_names
@@ -132,7 +132,8 @@ def refuse_text(path: str | Path, column: str, example: object) -> NoReturn:
     """Refuse a column of text, by name."""
     raise DataError(
         f"{column[:1].upper()}{column[1:]} of {path} holds text ({shortened_value(example)}), and models read numbers; "
-        f"drop the column, turn it into numbers, or name it as the label column if it is one, by label=."
+        f"drop the column, turn it into numbers, or name it, by label= if it holds labels, or by text= if the rows are "
+        f"its texts."
     )
 
 

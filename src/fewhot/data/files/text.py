@@ -1,4 +1,4 @@
-"""Texts: .txt, one a line, and .jsonl, one object a line; objects of numbers are a table."""
+"""Texts: .txt, one a line, and a column of .jsonl, .csv or .tsv; objects of numbers are a table."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 
 from fewhot.core.errors import DataError
 from fewhot.data.files.table import Table, check_finite, encode_labels, label_index, refuse_text
+from fewhot.data.loaded import as_strings
+from fewhot.data.text.reading import is_lines, stream_records, stream_texts, text_ending
 
 
 def read_texts(path: str | Path) -> list[str]:
@@ -34,9 +36,46 @@ def read_texts(path: str | Path) -> list[str]:
     return [text for text in texts if isinstance(text, str)]
 
 
-def read_txt(path: Path, label: str | int | None = None) -> Table:
-    """Refuse texts, which are fitted in Python alone."""
-    raise _needs_text_model(path, len(read_texts(path)))
+def read_text_rows(path: Path, column: str | None = None, label: str | int | None = None) -> Table:
+    """Read rows that are texts: the lines of a .txt file, or a column of a .jsonl, .csv or .tsv, compressed or not.
+
+    Parameters
+    ----------
+    path
+        The file, in UTF-8.
+    column
+        The column of texts; None for a .txt file, which has no columns.
+    label
+        The column of labels, whole numbers or words.
+    """
+    if is_lines(path):
+        return read_txt(path, label, column)
+    if column is None:
+        raise DataError(f"{path} has columns, and none was named for the texts; name one by text=.")
+    texts: list[str] = []
+    labels: list[Any] = []
+    for number, record in stream_records(path, column):
+        texts.append(record[column])
+        if label is not None:
+            labels.append(_label(record, label, number, path))
+    X = as_strings(texts)
+    if label is None:
+        return Table(X=X)
+    y, label_names = encode_labels(_of_one_kind(labels), path, len(X))
+    return Table(X=X, y=y, label_names=label_names)
+
+
+def read_txt(path: Path, label: str | int | None = None, column: str | None = None) -> Table:
+    """Read texts, one a line; an empty line is a text without words."""
+    for name, given, instead in (
+        ("text", column, "leave text= out"),
+        ("label", label, "give a .csv, .tsv or .jsonl file, and name its column of texts by text="),
+    ):
+        if given is not None:
+            raise DataError(
+                f"{name} is {given!r}, and {path} has no columns, for each of its lines is a text; {instead}."
+            )
+    return Table(X=as_strings(list(stream_texts(path))))
 
 
 def read_jsonl(path: Path, label: str | int | None = None) -> Table:
@@ -44,7 +83,7 @@ def read_jsonl(path: Path, label: str | int | None = None) -> Table:
     records = _records(path)
     names = list(records[0])
     if isinstance(records[0].get("text"), str) and label != "text":
-        raise _needs_text_model(path, len(records))
+        raise DataError(f"{path} holds texts in the field 'text'; name it by text='text'.")
     place = label_index(label, names, path)
     kept = [name for i, name in enumerate(names) if i != place]
     if not kept:
@@ -64,11 +103,23 @@ def read_jsonl(path: Path, label: str | int | None = None) -> Table:
     return Table(X=X, y=y, feature_names=kept, label_names=label_names)
 
 
-def _needs_text_model(path: Path, n_texts: int) -> DataError:
-    return DataError(
-        f"{path} holds {n_texts} texts, and the program reads numbers; fit a list of strings in Python, or count the "
-        f"words first (scikit-learn's CountVectorizer) and save the counts with scipy.sparse.save_npz."
-    )
+def _label(record: dict[str, Any], label: str | int, number: int, path: Path) -> Any:
+    """Return the label in a row of a table, or in an object; the complaint about an object says in which line it is."""
+    if label in record:
+        return record[str(label)]
+    if text_ending(path) == ".jsonl":
+        raise DataError(
+            f"Line {number} of {path} has no field {str(label)!r} for the label; give every object one, or name "
+            f"another by label=."
+        )
+    place = label_index(label, list(record), path)
+    return list(record.values())[place or 0]
+
+
+def _of_one_kind(values: list[Any]) -> list[Any]:
+    """Return labels that numpy takes for one kind: all numbers, or all words."""
+    numbers = all(isinstance(value, int | float) for value in values)
+    return values if numbers else [None if value is None else str(value) for value in values]
 
 
 def _lines(path: Path) -> list[tuple[int, str]]:

@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, TypeVar
 
 from fewhot.core.errors import DataError
 from fewhot.data.lines import lines_of
@@ -13,6 +14,8 @@ from fewhot.data.lines import lines_of
 _COMPRESSED = (".gz", ".bz2", ".xz")
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 ENDINGS = (".txt", ".jsonl", *_SEPARATORS)
+
+T = TypeVar("T")
 
 
 def stream_texts(path: str | Path, column: str = "text", *, encoding: str = "utf-8") -> Iterator[str]:
@@ -38,15 +41,24 @@ def stream_texts(path: str | Path, column: str = "text", *, encoding: str = "utf
     ['few, but hot', 'cold']
     """
     path = Path(path).expanduser()
-    ending = _ending(path)
-    lines = _without_mark(lines_of(path, encoding))
+    ending = text_ending(path)
     if ending == ".txt":
-        texts = (line for _, line in lines)
-    elif ending == ".jsonl":
-        texts = _of_objects(lines, path, column)
-    else:
-        texts = _of_table(lines, path, column, _SEPARATORS[ending])
-    return _at_least_one(texts, path)
+        return _at_least_one((line for _, line in _without_mark(lines_of(path, encoding))), path)
+    return (record[column] for _, record in stream_records(path, column, encoding=encoding, named="column"))
+
+
+def stream_records(
+    path: Path, column: str, *, encoding: str = "utf-8", named: str = "text"
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Go through the rows of a .jsonl, .csv or .tsv file, each by its columns' names and with the number of its line.
+
+    In every row ``column`` is a text; ``named`` is the argument by which a complaint asks for that column.
+    """
+    ending = text_ending(path)
+    lines = _without_mark(lines_of(path, encoding))
+    if ending == ".jsonl":
+        return _at_least_one(_of_objects(lines, path, column, named), path)
+    return _at_least_one(_of_table(lines, path, column, _SEPARATORS[ending], named), path)
 
 
 def csv_rows(path: Path, separator: str = ",", encoding: str = "utf-8") -> Iterator[tuple[int, list[str]]]:
@@ -54,7 +66,8 @@ def csv_rows(path: Path, separator: str = ",", encoding: str = "utf-8") -> Itera
     return _rows(_without_mark(lines_of(path, encoding)), path, separator)
 
 
-def _ending(path: Path) -> str:
+def text_ending(path: Path) -> str:
+    """Return the ending of a file of texts, that of its compression left out; other files are refused."""
     name = path.with_suffix("") if path.suffix.lower() in _COMPRESSED else path
     if name.suffix.lower() not in ENDINGS:
         raise DataError(
@@ -69,7 +82,19 @@ def _without_mark(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]
     return ((number, line.removeprefix("\ufeff") if number == 1 else line) for number, line in lines)
 
 
-def _of_objects(lines: Iterator[tuple[int, str]], path: Path, column: str) -> Iterator[str]:
+def is_lines(path: Path) -> bool:
+    """Say whether a file has a text a line, by its name, so that it is texts and nothing else.
+
+    >>> is_lines(Path("reviews.TXT.gz")), is_lines(Path("reviews.csv"))
+    (True, False)
+    """
+    name = path.with_suffix("") if path.suffix.lower() in _COMPRESSED else path
+    return name.suffix.lower() == ".txt"
+
+
+def _of_objects(
+    lines: Iterator[tuple[int, str]], path: Path, column: str, named: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in lines:
         if not line.strip():
             continue
@@ -77,30 +102,32 @@ def _of_objects(lines: Iterator[tuple[int, str]], path: Path, column: str) -> It
             record = json.loads(line)
         except ValueError as error:
             raise DataError(f"Line {number} of {path} is not JSON; write one object a line.") from error
-        text = record.get(column) if isinstance(record, dict) else None
-        if not isinstance(text, str):
+        if not isinstance(record, dict) or not isinstance(record.get(column), str):
             raise DataError(
                 f"Line {number} of {path} has no field {column!r} that is a string; give every object one, or name "
-                f"another by column=."
+                f"another by {named}=."
             )
-        yield text
+        yield number, record
 
 
-def _of_table(lines: Iterator[tuple[int, str]], path: Path, column: str, separator: str) -> Iterator[str]:
+def _of_table(
+    lines: Iterator[tuple[int, str]], path: Path, column: str, separator: str, named: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
     rows = _rows(lines, path, separator)
     _, header = next(rows, (0, [column]))
+    if header.count(column) > 1:
+        raise DataError(f"{path} has {header.count(column)} columns called {column!r}; give each its own name.")
     if column not in header:
         raise DataError(
-            f"{path} has no column {column!r}; its first line has {', '.join(map(repr, header))}: name one by column=."
+            f"{path} has no column {column!r}; its first line has {', '.join(map(repr, header))}: name one by {named}=."
         )
-    place = header.index(column)
     for number, row in rows:
         if len(row) != len(header):
             raise DataError(
                 f"Line {number} of {path} has {len(row)} cells where the first line has {len(header)}; write it again, "
                 f"with quotation marks around texts that hold the separator."
             )
-        yield row[place]
+        yield number, dict(zip(header, row, strict=True))
 
 
 def _rows(lines: Iterator[tuple[int, str]], path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
@@ -114,7 +141,7 @@ def _rows(lines: Iterator[tuple[int, str]], path: Path, separator: str) -> Itera
         ) from error
 
 
-def _at_least_one(texts: Iterator[str], path: Path) -> Iterator[str]:
+def _at_least_one(texts: Iterator[T], path: Path) -> Iterator[T]:
     first = next(texts, None)
     if first is None:
         raise DataError(f"{path} has no texts; give a file with at least one.")

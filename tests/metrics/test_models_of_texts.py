@@ -1,0 +1,118 @@
+"""What metrics and plots for numbers do with models of texts, and what is measured of texts in any container."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fewhot as fh
+from fewhot import metrics, plots
+from fewhot.core.errors import InvalidInputError, InvalidParameterError
+from fewhot.data.text.vocabulary import N_SPECIAL
+
+RNG = np.random.default_rng(0)
+KINDS = [["the sea is blue", "waves of the sea"], ["the sun is hot", "hot dry air"]]
+LABELS = RNG.integers(2, size=120)
+TEXTS = [str(RNG.choice(KINDS[label])) for label in LABELS]
+SMALL: dict[str, Any] = {"hidden_layer_sizes": (16,), "batch_size": 20, "max_steps": 12, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def words() -> Any:
+    return fh.VSC(8, l0=2, **SMALL).fit(TEXTS)
+
+
+@pytest.fixture(scope="module")
+def counts() -> Any:
+    return fh.NFA(4, **SMALL).fit(TEXTS)
+
+
+def test_top_words_are_those_of_the_texts(counts: Any) -> None:
+    n = len(counts.vocabulary_.known)
+    found = metrics.top_words(counts, n)
+    assert all(sorted(side) == sorted(counts.vocabulary_.known) for side in (*found.up, *found.down))
+    assert found.columns_up.min() == found.columns_down.min() == N_SPECIAL
+    np.testing.assert_allclose(found.scores_up.sum(axis=1), 0, atol=1e-6)
+    with pytest.raises(InvalidParameterError, match=f"the vocabulary has {n} words; ask for at most as many"):
+        metrics.top_words(counts, n + 1)
+
+
+def test_texts_that_are_said_word_by_word_have_no_proportions(words: Any) -> None:
+    with pytest.raises(InvalidParameterError, match="has no log proportions; fit with likelihood='multinomial'"):
+        metrics.top_words(words)
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda model: metrics.traverse(model, TEXTS[0]),
+        lambda model: metrics.interpolate(model, TEXTS[0], TEXTS[1]),
+        lambda model: plots.units(model, TEXTS),
+        lambda model: plots.reconstructions(model, TEXTS[:2]),
+        lambda model: plots.traversals(model, TEXTS[:1]),
+        lambda model: plots.samples(model, TEXTS[:2]),
+        lambda model: plots.interpolation(model, TEXTS[0], TEXTS[1]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["words", "counts"])
+def test_what_is_for_numbers_refuses_models_of_texts(look: Any, kind: str, request: pytest.FixtureRequest) -> None:
+    with pytest.raises(InvalidParameterError, match="was fitted on texts, and this is for models of rows of numbers"):
+        look(request.getfixturevalue(kind))
+
+
+def test_only_decoders_of_numbers_have_directions(words: Any, counts: Any) -> None:
+    assert metrics.unit_directions(counts).shape == (4, len(counts.vocabulary_))
+    with pytest.raises(InvalidParameterError, match="VSC was fitted on texts"):
+        metrics.unit_directions(words)
+
+
+def test_texts_in_any_container_have_the_same_numbers(words: Any) -> None:
+    found = [
+        metrics.summarise(words, X, LABELS, probe="marginal")
+        for X in (TEXTS, np.array(TEXTS, dtype=object), pd.Series(TEXTS), words._rows(TEXTS))
+    ]
+    for other in found[1:]:
+        assert [number.name for number in other.numbers] == [number.name for number in found[0].numbers]
+        np.testing.assert_allclose([n.value for n in other.numbers], [n.value for n in found[0].numbers], rtol=1e-5)
+
+
+def test_the_tighter_bound_is_measured_on_a_sample_of_many_texts(words: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["fewhot.metrics.summarise"], "IWAE_ROWS", 30)
+    summary = metrics.summarise(words, TEXTS)
+    assert summary.get("iwae").meaning.endswith("on 30 rows")
+
+
+def test_the_marginal_probe_learns_from_the_rows_it_is_given(words: Any) -> None:
+    summary = metrics.summarise(words, TEXTS[:20], LABELS[:20], TEXTS[20:], LABELS[20:], probe="marginal")
+    probed = [number for number in summary.numbers if "probe" in number.name]
+    assert [number.name for number in probed] == [f"marginal_probe_{kind}" for kind in ("sample", "map", "mean")]
+    assert probed[0].meaning == (
+        "accuracy of a network with two layers of 32 on 5 sampled codes a row, averaged over, from 100 labels"
+    )
+    assert all(number.unit == "share of rows" and number.why for number in probed)
+    expected = metrics.marginal_probe(words, TEXTS[20:], LABELS[20:], TEXTS[:20], LABELS[:20])
+    assert probed[0].value == expected.accuracy
+
+
+def test_a_class_of_one_row_is_no_obstacle(words: Any) -> None:
+    labels = np.concatenate([[7], LABELS[1:40]])
+    assert np.isfinite(metrics.summarise(words, TEXTS[:40], labels, probe="marginal").value("marginal_probe_sample"))
+
+
+def test_labels_of_one_class_have_no_marginal_probe(words: Any) -> None:
+    summary = metrics.summarise(words, TEXTS[:10], np.zeros(10, int), probe="marginal")
+    assert summary.get("marginal_probe_sample") is None
+
+
+def test_labels_of_another_number_than_texts_are_refused(words: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"y has shape \(9,\) for 10 rows; give one label a row"):
+        metrics.summarise(words, TEXTS[:10], LABELS[:9], probe="marginal")
+
+
+def test_an_unknown_probe_is_refused(words: Any) -> None:
+    with pytest.raises(InvalidParameterError, match="probe is 'quadratic'"):
+        metrics.summarise(words, TEXTS[:10], LABELS[:10], probe="quadratic")
