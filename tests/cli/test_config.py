@@ -39,6 +39,7 @@ def test_what_is_written_can_be_given_back(name: str, tmp_path: Path) -> None:
             "learning_rate": 1e-4,
             "seed": 3,
             "test": "all",
+            "against_collapse": {"free_bits": 1.5},
         }
     )
     write_config(tmp_path / "fit.yaml", config)

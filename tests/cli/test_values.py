@@ -9,6 +9,9 @@ import pytest
 
 from fewhot.cli.values import converted, nearest
 from fewhot.core.errors import InvalidParameterError
+from fewhot.models import AgainstCollapse
+
+GUARDED = "a mapping of warm_up, free_bits, word_dropout, encoder_steps, encoder_share"
 
 
 @pytest.mark.parametrize(
@@ -28,6 +31,8 @@ from fewhot.core.errors import InvalidParameterError
         ("2, null", tuple[int, int | None] | None, (2, None)),
         ([1, 2, 3], tuple[int, ...], (1, 2, 3)),
         ({"any": 1}, Any, {"any": 1}),
+        ({"free_bits": 2, "encoder_steps": 1}, AgainstCollapse | None, AgainstCollapse(free_bits=2, encoder_steps=1)),
+        (None, AgainstCollapse | None, None),
     ],
 )
 def test_a_value_that_fits_is_taken(value: Any, hint: Any, taken: Any) -> None:
@@ -51,6 +56,9 @@ def test_a_value_that_fits_is_taken(value: Any, hint: Any, taken: Any) -> None:
         ([2], tuple[int, int | None], "a list of 2 (a whole number, a whole number or null)"),
         ([None, 2], tuple[int, int | None] | None, "a list of 2 (a whole number, a whole number or null) or null"),
         ({}, str | int, "a whole number or text"),
+        ({"free_bits": "many"}, AgainstCollapse, GUARDED),
+        ({"free_bytes": 2}, AgainstCollapse, GUARDED),
+        (0.5, AgainstCollapse | None, f"{GUARDED} or null"),
     ],
 )
 def test_a_value_that_does_not_fit_is_refused_in_one_sentence(value: Any, hint: Any, accepted: str) -> None:

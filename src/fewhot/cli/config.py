@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -83,7 +83,7 @@ class FitConfig:
         run = {name: getattr(self, name) for name in run_keys() if name != "out"}
         parameters = self.estimator().get_params(deep=False)
         arguments = {name: value for name, value in parameters.items() if name not in ELSEWHERE}
-        return run | {name: list(v) if isinstance(v, tuple) else v for name, v in arguments.items()}
+        return run | {name: _plain(value) for name, value in arguments.items()}
 
 
 def run_keys() -> dict[str, Any]:
@@ -190,6 +190,13 @@ def assignments(items: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
             values[name] = text
         texts[name] = text
     return values, texts
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as YAML writes it."""
+    if isinstance(value, tuple):
+        return list(value)
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
 def _require_data(given: Mapping[str, Any]) -> None:

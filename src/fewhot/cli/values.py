@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections.abc
+import dataclasses
 import difflib
 import types
 import typing
@@ -25,7 +26,8 @@ def converted(name: str, value: Any, hint: Any, *, text: str | None = None) -> A
     value
         What YAML made of it.
     hint
-        A type, a union of types, a sequence of one, or a tuple with one for each place.
+        A type, a union of types, a sequence of one, a tuple with one for each place, or a record with one for each
+        name.
     text
         What the user typed, for hints that take text.
 
@@ -71,7 +73,16 @@ def _taken(value: Any, option: Any) -> Any:
         return _as_float(value)
     if typing.get_origin(option) in (collections.abc.Sequence, list, tuple):
         return _as_tuple(value, option)
-    return _REFUSED
+    return _as_record(value, option) if dataclasses.is_dataclass(option) else _REFUSED
+
+
+def _as_record(value: Any, option: Any) -> Any:
+    """Take a mapping of the record's names."""
+    hints = typing.get_type_hints(option)
+    if not isinstance(value, dict) or not set(value) <= set(hints):
+        return _REFUSED
+    taken = {name: _taken_by_any(item, hints[name]) for name, item in value.items()}
+    return _REFUSED if any(item is _REFUSED for item in taken.values()) else option(**taken)
 
 
 def _as_float(value: Any) -> Any:
@@ -119,4 +130,6 @@ def _in_words(option: Any) -> str | None:
     if typing.get_origin(option) in (collections.abc.Sequence, list, tuple):
         inner = _WORDS.get(next(iter(typing.get_args(option)), None), "values")
         return f"a list of {inner.removeprefix('a ')}s"
+    if dataclasses.is_dataclass(option):
+        return f"a mapping of {', '.join(field.name for field in dataclasses.fields(option))}"
     return _WORDS.get(option)
