@@ -51,6 +51,7 @@ def test_every_number_is_explained() -> None:
     refined = fh.VSC(6, l0=2, max_steps=20, refine_steps=1, random_state=0).fit(X)
     plain = refined.set_params(refine_steps=0)
     found = {number.name for number in summarise(plain, X, np.arange(60) % 2).numbers}
+    found |= {number.name for number in summarise(plain, X, np.arange(60) % 2, probe="marginal").numbers}
     found |= {number.name for number in summarise(refined.set_params(refine_steps=1), X).numbers}
     table = text("reference/run-folder.md").partition("## metrics.json")[2]
     first_cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
