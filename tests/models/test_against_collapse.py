@@ -69,7 +69,7 @@ def test_a_share_of_the_words_is_not_seen_in_training_and_all_are_scored() -> No
     assert exact.px.keys is None
 
 
-def test_draws_of_one_text_do_not_see_the_same_words() -> None:
+def test_all_draws_of_a_text_miss_the_same_words() -> None:
     module = fh.VAE(4, **SMALL, against_collapse=AgainstCollapse(word_dropout=0.5)).fit(TEXTS).module_
     ids = torch.randint(3, 9, (6, 8), generator=torch.Generator().manual_seed(0))
     z = torch.randn(2, 6, 4, generator=torch.Generator().manual_seed(1))

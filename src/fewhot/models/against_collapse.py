@@ -68,10 +68,10 @@ class AgainstCollapse(Configurable):
 
     def change(self, model: LatentModel, n_steps: int) -> None:
         """Change a fresh model that is to be trained for ``n_steps`` steps."""
-        if self.warm_up is not None:
+        if self.warm_up:
             model.schedules["kl_weight"] = Linear(0.0, 1.0, max(1, int(self.warm_up * n_steps)))
-            if not self.warm_up:
-                del model.schedules["kl_weight"]
+        elif self.warm_up is not None:
+            model.schedules.pop("kl_weight", None)
         if self.free_bits:
             _divergence_of(model).free_bits = float(self.free_bits)
         if self.word_dropout:

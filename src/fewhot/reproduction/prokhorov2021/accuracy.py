@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 from fewhot.reproduction.entry import Check, Entry, Reading
 from fewhot.reproduction.measurements import Measurements
 from fewhot.reproduction.prokhorov2021.grid import (
-    BATCH,
+    CHANGES,
     CORPORA,
     DENSE,
-    EPOCHS,
     HIERARCHICAL,
     MATCHED,
     MIXES,
     PAPER,
     PENALISED,
     PRIORS,
-    WEIGHT,
+    PROTOCOL,
     WIDTHS,
     accuracy_cells,
 )
@@ -32,16 +31,6 @@ ALIKE = 0.01
 """How far apart, as a share, the losses of two models on held-out texts may be where they are compared."""
 POINTS = 3.0
 LEAST_KL, LEAST_UNITS = 2.0, 4
-PROTOCOL = (
-    "Yahoo and DBpedia as released, without their training texts: fitted on the validation texts less a tenth, which "
-    f"is held out, and judged on the test texts. Words of 256, GRUs of 512, batches of {BATCH}, Adam 8e-4, {EPOCHS} "
-    f"epochs, both divergences weighted {WEIGHT:g}, which come in over the first fifth of the steps; the rate decays. "
-    "HSVAE with its Beta laws integrated out. Two layers of 32 on five draws of the code, the log of the mean."
-)
-CHANGES = (
-    "The training texts were not released, so that a tenth as many are fitted, for more epochs.",
-    "Yelp's texts in the published form are not available.",
-)
 
 
 def judge_accuracy(measured: Measurements) -> list[Reading]:

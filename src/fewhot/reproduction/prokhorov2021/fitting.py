@@ -32,33 +32,33 @@ LOOKED_AT = 1000
 WARM_UP = AgainstCollapse(warm_up=0.2)
 
 
-class Part(NamedTuple):
+class LabelledTexts(NamedTuple):
     """Texts and their classes."""
 
     texts: TextDataset
     y: np.ndarray
 
 
-class Texts(NamedTuple):
+class Corpus(NamedTuple):
     """A corpus without its published training texts: the validation texts less a tenth, that tenth, the test texts."""
 
-    train: Part
-    held_out: Part
-    test: Part
+    train: LabelledTexts
+    held_out: LabelledTexts
+    test: LabelledTexts
 
 
-def texts_of(name: str, n_texts: int | None, data_dir: Path | None) -> Texts:
+def texts_of(name: str, n_texts: int | None, data_dir: Path | None) -> Corpus:
     """Return a corpus; the tenth is the same for every fit."""
     known, test = (dataset(name, split, data_dir) for split in ("validation", "test"))
     vocabulary = Vocabulary(known.feature_names, tokeniser="spaces")
     order = np.random.default_rng(derive_seed(0, "held-out texts", name)).permutation(len(known.texts))[:n_texts]
     n_held_out = int(HELD_OUT * len(order))
 
-    def part(loaded: Any, rows: np.ndarray) -> Part:
-        return Part(text_dataset([loaded.texts[row] for row in rows], vocabulary), np.asarray(loaded.y)[rows])
+    def part(loaded: Any, rows: np.ndarray) -> LabelledTexts:
+        return LabelledTexts(text_dataset([loaded.texts[row] for row in rows], vocabulary), np.asarray(loaded.y)[rows])
 
     tested = np.random.default_rng(0).permutation(len(test.texts))[:n_texts] if n_texts else np.arange(len(test.texts))
-    return Texts(part(known, order[n_held_out:]), part(known, order[:n_held_out]), part(test, tested))
+    return Corpus(part(known, order[n_held_out:]), part(known, order[:n_held_out]), part(test, tested))
 
 
 def estimator(settings: Mapping[str, Any]) -> VAE | HSVAE | MATVAE:
@@ -128,7 +128,7 @@ def _use(model: Any, texts: TextDataset) -> dict[str, float]:
     }
 
 
-def _accuracies(model: Any, corpus: Texts, seed: int, max_epochs: int) -> dict[str, float]:
+def _accuracies(model: Any, corpus: Corpus, seed: int, max_epochs: int) -> dict[str, float]:
     return {
         f"accuracy_{kind}": marginal_probe(
             model,

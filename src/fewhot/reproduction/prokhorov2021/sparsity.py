@@ -10,8 +10,8 @@ import numpy as np
 
 from fewhot.reproduction.entry import Cell, Check, Entry, Reading
 from fewhot.reproduction.measurements import Measurements
-from fewhot.reproduction.prokhorov2021.accuracy import CHANGES, PROTOCOL
 from fewhot.reproduction.prokhorov2021.grid import (
+    CHANGES,
     CLAIM,
     CORPORA,
     HIERARCHICAL,
@@ -19,6 +19,7 @@ from fewhot.reproduction.prokhorov2021.grid import (
     MIXES,
     PAPER,
     PRIORS,
+    PROTOCOL,
     WIDTHS,
     sparsity_cells,
 )
