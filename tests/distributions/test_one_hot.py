@@ -26,7 +26,7 @@ HARD: dict[str, tuple[Callable[[Tensor, Tensor], Tensor], int]] = {
     "straight-through": (choices.straight_through, 1),
     "second-order": (choices.second_order, 1),
     "straight-through-concrete": (choices.straight_through_concrete, C),
-    "separate-concrete": (partial(choices.separate_concrete, hard=True), C),
+    "separate-concrete": (choices.GateAndChoice(hard=True), C),
     "rao-blackwellised": (partial(choices.rao_blackwellised, n_inner=INNER), 1 + INNER * C),
 }
 
@@ -89,6 +89,17 @@ def test_the_second_order_is_exact_for_quadratic_functions_and_the_first_is_not(
     assert not within(estimates("straight-through", quadratic), exact_gradient(quadratic)).all()
 
 
+@pytest.mark.parametrize("temperature", [1.0, 0.5, torch.tensor(2.0, dtype=torch.float64)])
+def test_the_second_order_jacobian_is_the_one_written_in_its_formula(temperature: float | Tensor) -> None:
+    logits, noise = LOGITS.clone().requires_grad_(), uniform(1, 1)[0]
+    z = choices.second_order(torch.log_softmax(logits, -1), noise, temperature)
+    rows = [torch.autograd.grad(entry, logits, retain_graph=True)[0] for entry in z]
+    spread = lambda p: torch.diag(p) - p[:, None] * p  # noqa: E731
+    probs = torch.softmax(LOGITS, -1)
+    middle = (z.detach() + torch.softmax(probs.log() / temperature, -1)) / 2
+    torch.testing.assert_close(torch.stack(rows), 2 * spread(middle) - 0.5 * spread(probs))
+
+
 def test_averaging_over_the_noise_of_a_choice_keeps_the_mean_and_lowers_the_variance() -> None:
     plain, averaged = (
         estimates(name, quadratic, 60_000) for name in ("straight-through-concrete", "rao-blackwellised")
@@ -118,7 +129,7 @@ def test_the_separate_form_is_a_soft_gate_times_a_soft_choice() -> None:
     rate, features = 0.3, torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64)
     log_probs = torch.cat([rate * features, torch.tensor([1 - rate])]).log()[None]
     noise, temperatures = uniform(1, C), (0.7, 1.3)
-    z = choices.separate_concrete(log_probs, noise, *temperatures)[0]
+    z = choices.GateAndChoice(*temperatures)(log_probs, noise)[0]
     gate = torch.sigmoid((torch.logit(torch.tensor(rate)) + torch.logit(noise[0, -1])) / temperatures[0])
     chosen_softly = torch.softmax((features.log() - torch.log(-torch.log(noise[0, :-1]))) / temperatures[1], dim=-1)
     torch.testing.assert_close(z, torch.cat([gate * chosen_softly, (1 - gate)[None]]))

@@ -1,12 +1,14 @@
 r"""Ways to draw a choice that have a gradient: soft, or exact with the gradient of something soft.
 
 Every function takes normalised log-probabilities (..., C) and uniform numbers (..., W), and returns a draw (..., C).
-All but `concrete` and `separate_concrete` return exact one-hot vectors; they differ in the Jacobian
+All but `concrete` and `GateAndChoice` return exact one-hot vectors; they differ in the Jacobian
 :math:`\partial z / \partial v` that the backward pass sees, for logits v with probabilities :math:`\pi`, where
 :math:`J(p) = \mathrm{diag}(p) - pp^\top`.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -42,11 +44,12 @@ def second_order(log_probs: Tensor, noise: Tensor, temperature: float | Tensor =
 
     Heun's rule in the place of Euler's: exact where the function is quadratic (ReinMax; Liu, Dong, Liu and Gao, 2023).
     """
-    hard = _exact(log_probs, noise)
-    probs = torch.softmax(log_probs / temperature, dim=-1)
-    middle = ((hard + probs) / 2).detach().clamp(min=torch.finfo(hard.dtype).tiny)
-    halfway = torch.softmax(middle.log() + (log_probs - log_probs.detach()), dim=-1)  # value: middle
-    return with_gradient_of(2 * halfway - 0.5 * log_probs.exp(), hard)
+    hard, probs = _exact(log_probs, noise), log_probs.exp()
+    tempered = probs if isinstance(temperature, float) and temperature == 1 else (log_probs / temperature).softmax(-1)
+    twice_middle = (hard + tempered).detach()
+    weighted = twice_middle * log_probs  # what follows is linear in the log-probabilities, with the Jacobian wanted
+    halfway = torch.addcmul(weighted, twice_middle, weighted.sum(-1, keepdim=True), value=-0.5)
+    return with_gradient_of(torch.sub(halfway, probs, alpha=0.5), hard)
 
 
 def rao_blackwellised(log_probs: Tensor, noise: Tensor, temperature: float | Tensor = 1.0, n_inner: int = 10) -> Tensor:
@@ -67,31 +70,37 @@ def rao_blackwellised(log_probs: Tensor, noise: Tensor, temperature: float | Ten
     return with_gradient_of(soft, hard)
 
 
-def separate_concrete(
-    log_probs: Tensor,
-    noise: Tensor,
-    temperature: float | Tensor = 1.0,
-    feature_temperature: float | Tensor = 1.0,
-    hard: bool = False,
-) -> Tensor:
-    r"""Return a soft gate times a soft choice, where the last class is to be off: the two relaxed one by one.
+class GateAndChoice(NamedTuple):
+    r"""A soft gate times a soft choice, where the last class is to be off: the two relaxed one by one.
 
     .. math:: \omega = \sigma\big((\operatorname{logit}\lambda + \operatorname{logit}u)/\tau\big), \qquad
         s = \mathrm{softmax}\big((\log\pi + g)/\tau_z\big), \qquad z = (\omega s,\ 1 - \omega)
 
     With ``hard``, exact values with the gradient of these. Reference: Xu, Onoro Rubio, Serra and Niepert.
     """
-    noise = noise.to(log_probs.dtype).clamp(UNIFORM_MARGIN, 1 - UNIFORM_MARGIN)
-    log_on = torch.logsumexp(log_probs[..., :-1], dim=-1, keepdim=True)
-    gate_logit = log_on - log_probs[..., -1:] + torch.logit(noise[..., -1:])
-    feature_logits = log_probs[..., :-1] - log_on + gumbel(noise[..., :-1])
-    gate = torch.sigmoid(gate_logit / temperature)
-    soft = torch.cat([gate * torch.softmax(feature_logits / feature_temperature, dim=-1), 1 - gate], dim=-1)
-    if not hard:
-        return soft
-    on = (gate_logit > 0).to(soft.dtype)
-    exact = torch.cat([on * one_hot(feature_logits.argmax(-1), feature_logits), 1 - on], dim=-1)
-    return with_gradient_of(soft, exact)
+
+    temperature: float | Tensor = 1.0
+    feature_temperature: float | Tensor = 1.0
+    hard: bool = False
+
+    def __call__(self, log_probs: Tensor, noise: Tensor) -> Tensor:
+        """Draw from log-probabilities (..., K + 1) and as many uniform numbers, the last of them the gate's."""
+        log_on = torch.logsumexp(log_probs[..., :-1], dim=-1, keepdim=True)
+        units, on = self.of_slots(log_on - log_probs[..., -1:], log_probs[..., :-1] - log_on, noise)
+        return torch.cat([units, 1 - on], dim=-1)
+
+    def of_slots(self, gate_logits: Tensor, log_features: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        r"""Return :math:`\omega s`, (..., K), and :math:`\omega`, (..., 1), of slots with these laws."""
+        uniform = noise[..., -1:].to(log_features.dtype).clamp(UNIFORM_MARGIN, 1 - UNIFORM_MARGIN)
+        gate_logits = gate_logits + torch.logit(uniform)
+        feature_logits = log_features + gumbel(noise[..., :-1].to(log_features.dtype))
+        on = torch.sigmoid(gate_logits / self.temperature)
+        units = on * torch.softmax(feature_logits / self.feature_temperature, dim=-1)
+        if not self.hard:
+            return units, on
+        really_on = (gate_logits > 0).to(units.dtype)
+        exact = really_on * one_hot(feature_logits.argmax(-1), feature_logits)
+        return with_gradient_of(units, exact), with_gradient_of(on, really_on)
 
 
 def with_gradient_of(soft: Tensor, hard: Tensor) -> Tensor:

@@ -12,10 +12,10 @@ from torch.distributions import (
     constraints,
     register_kl,  # pyright: ignore[reportUnknownVariableType]
 )
-from torch.nn.functional import logsigmoid
+from torch.nn.functional import logsigmoid, softplus
 
 from fewhot.core.records import Draw
-from fewhot.distributions.gates import bernoulli_kl
+from fewhot.distributions.choices import GateAndChoice
 from fewhot.distributions.noise import ONE_DRAW, Shape, float32_or_wider
 from fewhot.distributions.one_hot import Choice, categorical_kl, chosen, chosen_by
 
@@ -71,6 +71,7 @@ class SlotCounts(Distribution):
     ) -> None:
         self.gate_logits = float32_or_wider(gate_logits)
         self.feature_logits = float32_or_wider(feature_logits)
+        self.log_features = torch.log_softmax(self.feature_logits, dim=-1)  # of a slot that is on, (..., S, K)
         self.n_slots = n_slots
         self.choice = choice
         super().__init__(feature_logits.shape[:-2], feature_logits.shape[-1:], validate_args=validate_args)
@@ -80,6 +81,7 @@ class SlotCounts(Distribution):
         new = copy(self) if _instance is None else _instance
         new.gate_logits = self.gate_logits.expand(*batch_shape, -1)
         new.feature_logits = self.feature_logits.expand(*batch_shape, -1, -1)
+        new.log_features = self.log_features.expand(*batch_shape, -1, -1)
         new._batch_shape = torch.Size(batch_shape)
         return new
 
@@ -97,11 +99,6 @@ class SlotCounts(Distribution):
     def shared(self) -> bool:
         """Whether all slots have the same law."""
         return self.n_laws == 1
-
-    @property
-    def log_features(self) -> Tensor:
-        r"""Log-probabilities :math:`\log\pi` of the units of a slot that is on, (..., S, K)."""
-        return torch.log_softmax(self.feature_logits, dim=-1)
 
     @property
     def log_choices(self) -> Tensor:
@@ -151,15 +148,14 @@ class SlotCounts(Distribution):
         """
         if not self.shared:
             best = self.feature_logits.argmax(-1)  # (..., S)
-            bottom = self.gate_logits.new_full(self.mean.shape, -torch.inf)
-            return bottom.scatter_reduce(-1, best, self.gate_logits.expand(best.shape), "amax")
+            return self._nowhere.scatter_reduce(-1, best, self.gate_logits.expand(best.shape), "amax")
         log_probs, units = self.log_features.squeeze(-2).topk(min(self.n_slots, self.event_shape[0]), dim=-1)
         ratio = torch.exp(log_probs[..., None, :] - log_probs[..., :, None])  # (..., unit, other unit)
         before = ratio.new_ones(ratio.shape[-2:]).tril(-1)  # units as likely or likelier: at least one seat each
         seat = 1 + torch.maximum(torch.ceil(ratio * (1 - 1e-6)) - 1, before).sum(-1).clamp(max=self.n_slots)
         reached = self.gate_logits - torch.logit(seat / (self.n_slots + 1))
         reached = torch.where(seat <= self.n_slots, reached, -torch.inf)
-        return torch.full_like(self.mean, -torch.inf).scatter(-1, units, reached)
+        return self._nowhere.scatter(-1, units, reached)
 
     @property
     def likeliest_counts(self) -> Tensor:
@@ -204,19 +200,22 @@ class SlotCounts(Distribution):
         """Draw counts from uniform numbers (..., L W), W of them a slot; with the gradients of ``choice``.
 
         Auxiliary variables are what each slot chose: "slots" of an exact draw, (..., L), K for off; else "choices",
-        (..., L, K + 1).
+        (..., L, K + 1), or "units" and "on", their two parts.
         """
-        log_choices = self.log_choices
         noise = noise.reshape(*noise.shape[:-1], self.n_slots, -1)
         shape = torch.Size(
-            torch.broadcast_shapes(noise.shape[:-2], log_choices.shape[:-2])  # pyright: ignore
+            torch.broadcast_shapes(noise.shape[:-2], self.log_features.shape[:-2])  # pyright: ignore
         )
         noise = noise.expand(*shape, -1, -1)
+        if isinstance(self.choice, GateAndChoice):
+            units, on = self.choice.of_slots(self.gate_logits[..., None], self.log_features, noise)
+            z = units.sum(-2)
+            return Draw(z, z.clamp(max=1.0), {"units": units, "on": on})
         if self.choice is not None:
-            choices = self.choice(log_choices.expand(*shape, self.n_slots, -1), noise)
+            choices = self.choice(self.log_choices.expand(*shape, self.n_slots, -1), noise)
             z = choices[..., :-1].sum(-2)
             return Draw(z, z.clamp(max=1.0), {"choices": choices})
-        log_choices = log_choices.expand(*shape, self.n_laws, -1)
+        log_choices = self.log_choices.expand(*shape, self.n_laws, -1)
         one_each = self.shared and noise.shape[-1] == 1
         slots = chosen_by(log_choices, noise.mT).squeeze(-2) if one_each else chosen(log_choices, noise)
         zeros = log_choices.new_zeros(*shape, log_choices.shape[-1])
@@ -237,6 +236,11 @@ class SlotCounts(Distribution):
         log_choices = self.log_choices.expand(*slots.shape, -1)
         return log_choices.gather(-1, slots[..., None]).squeeze(-1)
 
+    @property
+    def _nowhere(self) -> Tensor:
+        """Return margins of units that no number of slots would choose."""
+        return self.gate_logits.new_full(self.batch_shape + self.event_shape, -torch.inf)
+
     def _over_slots(self, per_law: Tensor) -> Tensor:
         return per_law.sum(-2) * (self.n_slots // self.n_laws)
 
@@ -256,10 +260,11 @@ def slot_kl(q: SlotCounts, p: SlotCounts, *, off_slots_choose: bool = False) -> 
     A slot that is off changes nothing, so what it would have chosen need not differ from the prior. The published
     divergence, ``off_slots_choose``, has 1 in the place of the second :math:`\lambda_\ell` and is never smaller.
     """
-    gate = bernoulli_kl(q.gate_logits, p.gate_logits)  # (..., S)
+    on = q.gate_logits.sigmoid()  # (..., S)
+    gate = on * (q.gate_logits - p.gate_logits) + (softplus(p.gate_logits) - softplus(q.gate_logits))
     feature = categorical_kl(q.log_features, p.log_features)
     if not off_slots_choose:
-        feature = q.gate_logits.sigmoid() * feature
+        feature = on * feature
     copies = q.n_slots // gate.shape[-1]
     return SlotKL(copies * gate.sum(-1), copies * feature.sum(-1))
 

@@ -107,7 +107,7 @@ class SeparateConcrete(ChoiceEstimator):
     def relaxed(self, temperatures: Temperatures) -> Choice:
         """Return the two concrete choices."""
         gate, feature = temperatures
-        return partial(choices.separate_concrete, temperature=gate, feature_temperature=feature, hard=self.hard)
+        return choices.GateAndChoice(gate, feature, self.hard)
 
     def noise_width(self, n_classes: int) -> int:
         """Return one number a class: the last, to be off, is the gate's."""

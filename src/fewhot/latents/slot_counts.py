@@ -164,7 +164,12 @@ class SlotCountsLatent(Latent):
 def _given_choices(p: Distribution, draw: Draw) -> SlotCounts:
     """Return the prior's laws of slots, where they hang on what other slots chose: as the draw has it."""
     if isinstance(p, JointSlotCounts):
-        made = draw.auxiliary
-        return p.given(made["choices"] if "choices" in made else one_hot(made["slots"], p.nothing_chosen))
+        match draw.auxiliary:
+            case {"choices": choices}:
+                return p.given(choices)
+            case {"units": units, "on": on}:
+                return p.given(torch.cat([units, 1 - on], dim=-1))
+            case {"slots": slots}:
+                return p.given(one_hot(slots, p.nothing_chosen))
     assert isinstance(p, SlotCounts)
     return p

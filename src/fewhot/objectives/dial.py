@@ -84,11 +84,11 @@ class Dial(Term):
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return the price of the gates that are on."""
         assert isinstance(result.q, SpikeSlab | SlotCounts)
-        on = result.q.probs.flatten(0, -2)  # (B, K)
+        on, pressure = _on_and_pressure(result.q)  # (B, K)
         usage = on.mean(0)  # (K,)
         expected = usage.detach().sum()
         error = ((expected - self.target) / self.target).clamp(-1.0, 1.0)
-        crowding = F.softplus(result.q.logits).flatten(0, -2).mean(0)  # (K,)
+        crowding = pressure.mean(0)  # (K,)
         doubt = (on * (1 - on)).sum(-1).mean()
         price = self.price + _FORCE * error
         excess = ((usage.detach() - self.cap) / self.cap).clamp(0.0, _MOST_EXCESS)  # (K,)
@@ -117,3 +117,11 @@ class Dial(Term):
         )
         low, high = _TARGET_RANGE
         self.target.copy_((self.target * (1 + rate * _TARGET_RATE * missing)).clamp(low * self.l0, high * self.l0))
+
+
+def _on_and_pressure(q: SpikeSlab | SlotCounts) -> tuple[Tensor, Tensor]:
+    """Return the on-probability of every unit of every row, and the softplus of its logit: minus log P(off)."""
+    if isinstance(q, SlotCounts):
+        log_absent = q.log_absent.flatten(0, -2)
+        return -torch.expm1(log_absent), -log_absent
+    return q.probs.flatten(0, -2), F.softplus(q.logits).flatten(0, -2)

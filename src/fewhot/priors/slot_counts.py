@@ -64,6 +64,8 @@ class SlotCountsPrior(Prior):
 
     def forward(self, posterior_of: PosteriorOf) -> SlotCounts:
         """Return the prior, over codes (K,)."""
+        if not self.learned:
+            return SlotCounts(self.gates, self.features, self.n_slots, validate_args=False)
         gates = clip_keeping_gradient(self.gates, *LOGIT_RANGE)
         features = clip_below_largest(self.features)
         return SlotCounts(gates, features, self.n_slots, validate_args=False)
