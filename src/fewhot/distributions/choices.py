@@ -45,7 +45,7 @@ def second_order(log_probs: Tensor, noise: Tensor, temperature: float | Tensor =
     Heun's rule in the place of Euler's: exact where the function is quadratic (ReinMax; Liu, Dong, Liu and Gao, 2023).
     """
     hard, probs = _exact(log_probs, noise), log_probs.exp()
-    tempered = probs if isinstance(temperature, float) and temperature == 1 else (log_probs / temperature).softmax(-1)
+    tempered = probs if isinstance(temperature, float) and temperature == 1.0 else (log_probs / temperature).softmax(-1)
     twice_middle = (hard + tempered).detach()
     weighted = twice_middle * log_probs  # what follows is linear in the log-probabilities, with the Jacobian wanted
     halfway = torch.addcmul(weighted, twice_middle, weighted.sum(-1, keepdim=True), value=-0.5)

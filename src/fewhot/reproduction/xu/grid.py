@@ -1,7 +1,7 @@
 """Which models are fitted to images: one function makes every cell, so that tables and figures share fits.
 
-MNIST, binarised anew in every step, three seeds: SDLGM as published and in two forms of ours; on the same networks,
-categorical and Bernoulli codes under six estimators, and trained as ours are.
+MNIST, binarised anew in every step, three seeds, of the published recipe ten: SDLGM as published and in two forms of
+ours; on the same networks, categorical and Bernoulli codes under six estimators, and trained as ours are.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from fewhot.reproduction.entry import Cell
 
 PAPER = "Xu, Onoro Rubio, Serra and Niepert, Learning Sparsity of Representations with Discrete Latent Variables"
 SEEDS = (0, 1, 2)
+AS_MANY_AS_PUBLISHED = tuple(range(10))
+"""Seeds of the published recipe, whose soft bound differs by several nats from run to run."""
 UNITS, SLOTS = 200, 40
 PUBLISHED_STEPS, LONG_STEPS = 10_000, 40_000
 NETWORK = (512, 384, 256)
@@ -80,10 +82,16 @@ def image_cell(model: str, seed: int, *, quick: bool = False) -> Cell:
 def image_cells(quick: bool) -> Sequence[Cell]:
     """Return all models of table I."""
     names = (AS_PUBLISHED, SHARED, "categorical, Gumbel-softmax") if quick else MODELS
-    return [image_cell(model, seed, quick=quick) for model in names for seed in (SEEDS[:1] if quick else SEEDS)]
+    return [image_cell(model, seed, quick=quick) for model in names for seed in _seeds(model, quick)]
 
 
 def slot_cells(quick: bool) -> Sequence[Cell]:
     """Return the three forms of SDLGM."""
     names = (AS_PUBLISHED, SHARED) if quick else (AS_PUBLISHED, SHARED, INDEPENDENT)
-    return [image_cell(model, seed, quick=quick) for model in names for seed in (SEEDS[:1] if quick else SEEDS)]
+    return [image_cell(model, seed, quick=quick) for model in names for seed in _seeds(model, quick)]
+
+
+def _seeds(model: str, quick: bool) -> Sequence[int]:
+    if quick:
+        return SEEDS[:1]
+    return AS_MANY_AS_PUBLISHED if model == AS_PUBLISHED else SEEDS

@@ -191,7 +191,7 @@ PROTOCOL = (
     f"own (256, 64), soft draws with learned temperatures, {PUBLISHED_STEPS:,} steps. Ours: exact codes in training, "
     f"four draws a step, a prior that learns what slots choose together, 8 % of the units on in the mean row with "
     f"shared slots and 12 % with independent ones, {LONG_STEPS:,} steps, as the two last rows. Bounds on 10,000 test "
-    f"digits, 32 draws each; three seeds."
+    f"digits, 32 draws each; three seeds, ten of the published recipe."
 )
 TABLE_1 = Entry(
     id="xu-table1",

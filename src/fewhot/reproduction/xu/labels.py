@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 N_SPLITS = 10
 N_FOLDS = 5
+N_REPETITIONS = 3
+"""How often the chosen setting is fitted to all folds, each time to others."""
 STEPS = 800
 FARTHEST = 2.5
 """Where normal scores end, on either side."""
@@ -41,6 +44,9 @@ INDEPENDENT_SLOTS = {"birds": (6, 19), "emotions": (6, 12), "cal500": (50,)}
 MANY_LABELS = ("cal500",)
 LABEL_WEIGHT = 100.0
 """Of the labels beside the bound on rows, which has so many more columns."""
+
+
+Rows = tuple[np.ndarray, np.ndarray]
 
 
 class Published(NamedTuple):
@@ -110,6 +116,7 @@ def label_cells(quick: bool) -> Sequence[Cell]:
                 "model": model,
                 "steps": 20 if quick else STEPS,
                 "n_folds": 2 if quick else N_FOLDS,
+                "n_repetitions": 1 if quick or data in MANY_LABELS else N_REPETITIONS,
                 "n_options": 2 if quick else None,
                 "seed": seed,
             },
@@ -124,31 +131,52 @@ def label_cells(quick: bool) -> Sequence[Cell]:
     ]
 
 
-@cell_function("xu-labels", version=4)
+@cell_function("xu-labels", version=5)
 def fit_labels(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
-    """Choose settings and threshold on training rows, once for each kind of F1, and measure it on test rows."""
+    """Choose settings and threshold on training rows, once for each kind of F1, and measure it on test rows.
+
+    Test rows are judged by the mean of the fits that left some training rows out, so by what the threshold was chosen
+    for.
+    """
     (X, Y), (X_test, Y_test) = split_of(settings["data"], settings["split"], settings["seed"], data_dir)
-    seed = derive_seed(settings["seed"], settings["model"]) % 2**31
-    makers = [
-        _maker(settings, known, seed)
-        for known in options_of(settings["model"], settings["data"])[: settings["n_options"]]
-    ]
-    unseen = [cross_validated_probabilities(make, X, Y, settings["n_folds"], seed) for make in makers]
-    fitted: dict[int, np.ndarray] = {}
+    options = options_of(settings["model"], settings["data"])[: settings["n_options"]]
+
+    @cache
+    def said(option: int, repetition: int) -> Said:
+        seed = derive_seed(settings["seed"], settings["model"], repetition) % 2**31
+        return _said_by_folds(_maker(settings, options[option], seed), (X, Y), X_test, settings["n_folds"], seed)
+
     numbers: dict[str, float] = {}
     for average, f1 in F1.items():
-        choices = [best_threshold(Y, probabilities, average) for probabilities in unseen]
-        best = max(range(len(makers)), key=lambda place: choices[place][1])
-        if best not in fitted:
-            fitted[best] = makers[best]().fit(X, Y).predict_proba(X_test)
-        threshold, chosen_by = choices[best]
-        numbers[average] = f1(Y_test, fitted[best] >= threshold)
+        scores = [best_threshold(Y, said(option, 0).unseen, average)[1] for option in range(len(options))]
+        best = int(np.argmax(scores))
+        repeated = [said(best, repetition) for repetition in range(settings["n_repetitions"])]
+        threshold, _ = best_threshold(Y, np.mean([one.unseen for one in repeated], axis=0), average)
         numbers |= {
-            f"{average}_chosen_by": chosen_by,
+            average: f1(Y_test, np.mean([one.test for one in repeated], axis=0) >= threshold),
+            f"{average}_chosen_by": scores[best],
             f"{average}_threshold": threshold,
             f"{average}_option": float(best),
         }
     return Measured({**numbers, "n_train": float(len(X)), "n_test": float(len(X_test))}, {"n_labels": Y.sum(axis=1)})
+
+
+class Said(NamedTuple):
+    """Probabilities of labels: of training rows, by the fit that has not seen them; of test rows, the mean of fits."""
+
+    unseen: np.ndarray
+    test: np.ndarray
+
+
+def _said_by_folds(make: Callable[[], Any], known: Rows, X_test: np.ndarray, n_folds: int, seed: int) -> Said:
+    fitted: list[Any] = []
+
+    def make_and_keep() -> Any:
+        fitted.append(make())
+        return fitted[-1]
+
+    unseen = cross_validated_probabilities(make_and_keep, *known, n_folds, seed)
+    return Said(unseen, np.mean([model.predict_proba(X_test) for model in fitted], axis=0))
 
 
 def _maker(settings: Mapping[str, Any], options: Mapping[str, Any], seed: int) -> Any:
@@ -157,9 +185,6 @@ def _maker(settings: Mapping[str, Any], options: Mapping[str, Any], seed: int) -
     if settings["model"] in HEADS:
         return lambda: LabelHead(settings["model"], **common)
     return lambda: SDLGMClassifier(variant=settings["model"], n_iter_no_change=None, **common)
-
-
-Rows = tuple[np.ndarray, np.ndarray]
 
 
 def split_of(name: str, split: str, seed: int, data_dir: Path | None) -> tuple[Rows, Rows]:
@@ -269,7 +294,9 @@ TABLE_2 = Entry(
         "published sizes (323, 391 and 400 training rows), and the published one of Birds and Emotions. All models: "
         f"one hidden layer of 200, {STEPS} steps, dropout and weight decay alike. Slots (shared or independent, and "
         "their number) or the heads' smoothing, and the threshold, by cross-validation with five folds on training "
-        "rows, once for micro and once for macro F1. A label with neither positives nor predictions counts 0."
+        "rows, once for micro and once for macro F1. Test rows are judged by the mean of the fits of the folds, of "
+        f"Birds and Emotions over {N_REPETITIONS} divisions into folds. A label with neither positives nor "
+        "predictions counts 0."
     ),
     published=(
         "Micro and macro F1 in %, Birds, Emotions, CAL500: logistic 45.78, 33.77; 66.75, 68.56; 48.88, 24.49. "
