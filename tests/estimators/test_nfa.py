@@ -41,6 +41,23 @@ def test_perplexity_by_hand_and_without_empty_rows() -> None:
     assert bound[3] <= 0  # an empty row pays for its code alone
 
 
+@pytest.mark.parametrize("inference", ["svi", "refined"])
+def test_what_is_watched_is_refined_where_training_refines(inference: str) -> None:
+    """Rows start an ascent at nothing, or at a network's word: either may get worse while the model learns."""
+    known = {
+        "n_components": 8,
+        "hidden_layer_sizes": (64,),
+        "inference": inference,
+        "inner_steps": 30,
+        "kl_weight": 0.5,
+    }
+    model = NFA(**known, max_steps=80, random_state=0).fit(documents(400))
+    first, *_, last = (record["evaluation"] for record in model.history_)
+    assert last["objective"] > first["objective"]
+    assert last["objective"] > last["refined_bound"] > last["bound"]
+    assert model.history_[-1]["step"] > 40  # and so training goes on
+
+
 @pytest.mark.parametrize(
     ("inference", "latent", "n_steps"),
     [("amortised", "gaussian", 400), ("svi", "gaussian", 200), ("refined", "gaussian", 200),

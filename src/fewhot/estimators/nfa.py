@@ -83,7 +83,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         Steps of each batch's ascent, with "svi" and "refined". Codes and scores take ``refine_steps``, which for "svi"
         are as many when left at 0.
     inner_learning_rate : float, default=0.01
-        Their size.
+        Their size in training. Codes, scores and early stopping take steps of 0.02 that become smaller, whatever it is.
     inner_beta1 : float, default=0.9
         How much of its first moment the ascent's Adam keeps; the authors' code has 0.1.
     inner_keep : {"last", "best"}, default="last"

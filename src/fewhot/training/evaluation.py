@@ -43,8 +43,8 @@ class Evaluator:
         """Return the exact bound and the activity of the units on these rows.
 
         Where training optimises local parameters, the bound after as many steps stands beside it as ``refined_bound``.
-        Where training is after something else than the bound, its ``objective`` stands beside it: the bound, plus what
-        weights, penalties and discrepancies add to it on up to 256 of the rows.
+        Where training is after something else than the bound, its ``objective`` stands beside it: the bound, refined
+        where training refines, plus what weights, penalties and discrepancies add to it on up to 256 of the rows.
         """
         was_training = self.model.training
         self.model.eval()
@@ -67,7 +67,7 @@ class Evaluator:
         if n_steps:
             report["refined_bound"] = float(torch.cat(refined).mean())
         if beyond is not None:
-            report["objective"] = report["bound"] + beyond
+            report["objective"] = report.get("refined_bound", report["bound"]) + beyond
         if self.model.latent.gated:
             hot = torch.cat(active)
             share = hot.float().mean(0).double().cpu().numpy()
@@ -79,7 +79,10 @@ class Evaluator:
         model = self.model
         knobs = model.knobs(torch.tensor(model.settled_at, device=self.data.device))._replace(gates="exact")
         seen = model.observe(next(self.data.batches(_OBJECTIVE_ROWS)), noise)
-        result = model.run(model.psi(seen), seen, knobs, noise)
+        psi = model.psi(seen)
+        if model.inference.steps_in_training:
+            psi = refine(model, seen, psi, self.refinement, model.inference.steps_in_training)
+        result = model.run(psi, seen, knobs, noise)
         return float(model.objective.beyond_bound(result, model.divergence(result), knobs))
 
 
