@@ -10,6 +10,7 @@ import numpy as np
 from fewhot.core.checks import one_of
 from fewhot.core.devices import in_float32
 from fewhot.core.errors import InvalidInputError
+from fewhot.core.evaluations import watched
 from fewhot.core.registry import LIKELIHOODS, OBSERVATIONS
 from fewhot.metrics.activity import ALWAYS_ON_SHARE, activity
 from fewhot.metrics.calibration import self_calibration
@@ -98,12 +99,7 @@ def _kept_record(estimator: Any) -> dict[str, Any] | None:
     if not records or estimator.n_iter_no_change is None:
         return records[-1] if records else None
     settled = [record for record in records if record["step"] >= estimator.module_.settled_at] or records[-1:]
-    return max(settled, key=lambda record: _watched(record["evaluation"]))
-
-
-def _watched(evaluation: dict[str, float]) -> float:
-    """Return the number by which training chose its weights; the bound, unless it was after something else."""
-    return evaluation.get("objective", evaluation["bound"])
+    return max(settled, key=lambda record: watched(record["evaluation"]))
 
 
 def _bounds(estimator: Any, X: Any, mute: bool) -> list[Number]:
@@ -116,10 +112,14 @@ def _bounds(estimator: Any, X: Any, mute: bool) -> list[Number]:
     said = None if mute else carried.mean
     subset, rows = _some_rows(X, len(bound.values))
     tight = iwae(estimator, subset, IWAE_DRAWS)
-    slack = estimate(tight.values - bound.values[rows])
+    same = bound.values[rows]
+    some = f"{len(rows)} rows"
+    if len(rows) < len(bound.values):
+        some += f", whose bound is {same.mean():.1f}"
+    slack = estimate(tight.values - same)
     numbers = [
         _of("bound", bound, nats, "the evidence lower bound with exact gates, the number of record"),
-        _of("iwae", tight, nats, f"a tighter bound, from {IWAE_DRAWS} weighted draws on {len(rows)} rows"),
+        _of("iwae", tight, nats, f"a tighter bound, from {IWAE_DRAWS} weighted draws on {some}"),
         _of("slack", slack, nats, "what the bound leaves unsaid on those rows, at least"),
         _of("information", carried, nats, "how much a code says about its row, at most", said),
         _of("relaxation_gap", gap, nats, "what the bound gains from the gates of training", gap.mean / scale),

@@ -84,8 +84,3 @@ class Evaluator:
             psi = refine(model, seen, psi, self.refinement, model.inference.steps_in_training)
         result = model.run(psi, seen, knobs, noise)
         return float(model.objective.beyond_bound(result, model.divergence(result), knobs))
-
-
-def watched(evaluation: dict[str, float]) -> float:
-    """Return the number by which weights are chosen: the objective, the refined bound, or the bound."""
-    return evaluation.get("objective", evaluation.get("refined_bound", evaluation["bound"]))

@@ -12,13 +12,14 @@ import numpy as np
 import torch
 
 from fewhot.core.errors import DivergedError
+from fewhot.core.evaluations import watched
 from fewhot.core.seeding import derive_seed, seeded, stream
 from fewhot.data import Dataset, Order
 from fewhot.models.latent_model import LatentModel
 from fewhot.training import history
 from fewhot.training.callbacks import Callback, Record
 from fewhot.training.capture import Runner
-from fewhot.training.evaluation import MOST_ROWS, Evaluator, watched
+from fewhot.training.evaluation import MOST_ROWS, Evaluator
 from fewhot.training.interrupts import Interrupts
 from fewhot.training.progress import ProgressView
 from fewhot.training.run_folder import RunFolder, State

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fewhot.core.evaluations import watched
 from fewhot.estimators import NFA
 from fewhot.metrics import code_divergence, jacobian_spectrum, perplexities, rare_word_correlation, rare_words
 from fewhot.metrics.matrices import row_sums
@@ -79,7 +80,7 @@ def fit_text(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
         numbers |= found.numbers
     spectrum = jacobian_spectrum(model).values
     numbers["singular_above_one"] = float((spectrum > 1).sum())
-    numbers["best_step"] = float(max(model.history_, key=lambda record: _watched(record["evaluation"]))["step"])
+    numbers["best_step"] = float(max(model.history_, key=lambda record: watched(record["evaluation"]))["step"])
     curves = {
         name: np.array([record["evaluation"].get(name, np.nan) for record in model.history_])
         for name in ("bound", "refined_bound")
@@ -99,10 +100,6 @@ def _rare_words(model: NFA, train: Any, rows: Any, name: str, ascent: int) -> Me
         {f"divergence_{name}": float(apart.mean()), f"rare_{name}": float(rare_word_correlation(apart, rare))},
         {f"divergences_{name}": apart, f"rare_words_{name}": rare},
     )
-
-
-def _watched(evaluation: Mapping[str, float]) -> float:
-    return evaluation.get("refined_bound", evaluation["bound"])
 
 
 def _epochs(model: NFA) -> np.ndarray:
