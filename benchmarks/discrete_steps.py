@@ -33,8 +33,10 @@ COMMON: dict[str, Any] = {
 }
 MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
     "SDLGM as published": (fh.SDLGM, {"recipe": "xu"}),
-    "SDLGM, shared slots": (fh.SDLGM, {"n_slots": 40, "slots": "shared"}),
-    "SDLGM, independent slots": (fh.SDLGM, {"n_slots": 40, "slots": "independent"}),
+    "SDLGM, shared slots": (fh.SDLGM, {"n_slots": 40, "slots": "shared", "alpha": 0.5}),
+    "SDLGM, independent slots": (fh.SDLGM, {"n_slots": 40, "slots": "independent", "alpha": 0.5}),
+    "SDLGM, shared slots, with a dial": (fh.SDLGM, {"n_slots": 40, "slots": "shared"}),
+    "SDLGM, independent slots, with a dial": (fh.SDLGM, {"n_slots": 40, "slots": "independent"}),
     "Gumbel-softmax": (fh.GumbelVAE, {"n_classes": 10, "estimator": "concrete"}),
 }
 BESIDE = "Gumbel-softmax"

@@ -12,7 +12,7 @@ from torch.distributions import (
     constraints,
     register_kl,  # pyright: ignore[reportUnknownVariableType]
 )
-from torch.nn.functional import logsigmoid, softplus
+from torch.nn.functional import pad, softplus
 
 from fewhot.core.records import Draw
 from fewhot.distributions.choices import GateAndChoice
@@ -103,8 +103,8 @@ class SlotCounts(Distribution):
     @property
     def log_choices(self) -> Tensor:
         """Log-probabilities of a slot's K + 1 classes, the last of them off, (..., S, K + 1)."""
-        on = logsigmoid(self.gate_logits)[..., None] + self.log_features
-        return torch.cat([on, logsigmoid(-self.gate_logits)[..., None]], dim=-1)
+        on = self.gate_logits[..., None] + self.log_features  # relative to off
+        return torch.log_softmax(pad(on, (0, 1)), dim=-1)
 
     @property
     def slot_probs(self) -> Tensor:
@@ -242,7 +242,7 @@ class SlotCounts(Distribution):
         return self.gate_logits.new_full(self.batch_shape + self.event_shape, -torch.inf)
 
     def _over_slots(self, per_law: Tensor) -> Tensor:
-        return per_law.sum(-2) * (self.n_slots // self.n_laws)
+        return _copies(per_law.sum(-2), self.n_slots // self.n_laws)
 
 
 class SlotKL(NamedTuple):
@@ -266,7 +266,11 @@ def slot_kl(q: SlotCounts, p: SlotCounts, *, off_slots_choose: bool = False) -> 
     if not off_slots_choose:
         feature = on * feature
     copies = q.n_slots // gate.shape[-1]
-    return SlotKL(copies * gate.sum(-1), copies * feature.sum(-1))
+    return SlotKL(_copies(gate.sum(-1), copies), _copies(feature.sum(-1), copies))
+
+
+def _copies(of_laws: Tensor, n: int) -> Tensor:
+    return of_laws if n == 1 else n * of_laws
 
 
 @register_kl(SlotCounts, SlotCounts)

@@ -86,14 +86,15 @@ class Dial(Term):
         assert isinstance(result.q, SpikeSlab | SlotCounts)
         on, pressure = _on_and_pressure(result.q)  # (B, K)
         usage = on.mean(0)  # (K,)
-        expected = usage.detach().sum()
+        total = usage.sum()
+        expected = total.detach()
         error = ((expected - self.target) / self.target).clamp(-1.0, 1.0)
         crowding = pressure.mean(0)  # (K,)
         doubt = (on * (1 - on)).sum(-1).mean()
         price = self.price + _FORCE * error
         excess = ((usage.detach() - self.cap) / self.cap).clamp(0.0, _MOST_EXCESS)  # (K,)
         unit_prices = self.unit_prices + _FORCE * excess
-        cost = price * usage.sum() + (unit_prices * crowding).sum() + self.doubt_price * doubt
+        cost = price * total + torch.dot(unit_prices, crowding) + self.doubt_price * doubt
         cost = knobs.get("dial_weight", 1.0) * cost
         signals = {
             "dial_error": error,
@@ -110,13 +111,12 @@ class Dial(Term):
         active = signals["dial_active"]
         doubtful = ((signals["dial_expected"] - active) / self.l0 - _DOUBT_ALLOWED).clamp(-1.0, 1.0)
         missing = ((self.l0 - active) / self.l0).clamp(-1.0, 1.0)
-        self.price += rate * _PRICE_RATE * signals["dial_error"]
-        self.doubt_price.copy_((self.doubt_price + rate * _PRICE_RATE * doubtful).clamp(min=0))
-        self.unit_prices.copy_(
-            (self.unit_prices + rate * _UNIT_PRICE_RATE * (signals["dial_usage"] - self.cap)).clamp(min=0)
-        )
+        of_prices = rate * _PRICE_RATE
+        self.price.addcmul_(of_prices, signals["dial_error"])
+        self.doubt_price.addcmul_(of_prices, doubtful).clamp_(min=0)
+        self.unit_prices.addcmul_(rate * _UNIT_PRICE_RATE, signals["dial_usage"] - self.cap).clamp_(min=0)
         low, high = _TARGET_RANGE
-        self.target.copy_((self.target * (1 + rate * _TARGET_RATE * missing)).clamp(low * self.l0, high * self.l0))
+        self.target.mul_(1 + rate * _TARGET_RATE * missing).clamp_(low * self.l0, high * self.l0)
 
 
 def _on_and_pressure(q: SpikeSlab | SlotCounts) -> tuple[Tensor, Tensor]:

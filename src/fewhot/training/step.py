@@ -134,8 +134,9 @@ class TrainStep:
         controls = list(self.model.objective.buffers())
         before = [control.clone() for control in controls]
         self.model.objective.update(signals, self.step)
+        alive = self.halt.raised == 0
         for control, last in zip(controls, before, strict=True):
-            control.copy_(torch.where(self.halt.raised == 0, control, last))
+            torch.where(alive, control, last, out=control)
 
     def state(self) -> dict[str, Tensor]:
         """Return every tensor a resumed run needs, by name."""
