@@ -7,7 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,12 +18,13 @@ from fewhot.core.errors import DataError, InvalidInputError
 from fewhot.core.files import folder_path
 from fewhot.core.records import Batch, DataSpec, Ragged
 from fewhot.data.dataset import CHUNK_ELEMENTS, Dataset, with_rows
-from fewhot.data.ragged import canonical, padded_width
+from fewhot.data.ragged import canonical, padded_width, value_range
 
 FORMAT = 1
 ARRAYS = {"data": np.float32, "indices": np.int32, "indptr": np.int64}
 FACTS = "rows.json"
 _ROWS_AT_ONCE = 4096
+_READ_AT_ONCE = 1 << 30  # bytes; Linux reads no more than two gigabytes in one call
 
 
 class StoredRows(ABC):
@@ -124,10 +125,20 @@ class FolderRows(StoredRows):
         item = np.dtype(ARRAYS[name]).itemsize
         with (self.path / f"{name}.npy").open("rb", buffering=0) as file:
             runs = [
-                os.pread(file.fileno(), int(end - start) * item, self._begin[name] + int(start) * item)
+                piece
                 for start, end in zip(starts[first], ends[last], strict=True)
+                for piece in self._pieces(file, self._begin[name] + int(start) * item, int(end - start) * item)
             ]
         return np.frombuffer(bytearray().join(runs), dtype=ARRAYS[name])
+
+    def _pieces(self, file: IO[bytes], begin: int, n_bytes: int) -> Iterator[bytes]:
+        """Yield ``n_bytes`` of a file; one call may give fewer than it was asked for."""
+        while n_bytes:
+            piece = os.pread(file.fileno(), min(n_bytes, _READ_AT_ONCE), begin)
+            if not piece:
+                raise self._damaged("an array is cut off")
+            yield piece
+            begin, n_bytes = begin + len(piece), n_bytes - len(piece)
 
 
 def _shape_in(folder: Path) -> tuple[int, int]:
@@ -216,7 +227,8 @@ class StoredDataset(Dataset):
         for block in source.blocks():
             if not np.isfinite(block.data).all():
                 raise InvalidInputError(f"{name} has missing or infinite values; write it anew without them.")
-            low, high = min(low, block.data.min(initial=np.inf)), max(high, block.data.max(initial=-np.inf))
+            least, largest = value_range(block.data)
+            low, high = min(low, least), max(high, largest)
             integral = integral and bool(np.all(block.data == np.floor(block.data)))
             longest = max(longest, int(np.diff(block.indptr).max(initial=0)))
             n_stored += block.nnz
@@ -227,8 +239,8 @@ class StoredDataset(Dataset):
             n_columns=n_columns,
             n_rows=n_rows,
             sparse=True,
-            minimum=float(low),
-            maximum=float(high),
+            minimum=low,
+            maximum=high,
             integral=integral,
             binary=integral and low >= 0 and high <= 1,
         )
