@@ -17,7 +17,7 @@ from sklearn.model_selection import cross_val_score, train_test_split
 
 from fewhot import NFA, VSC, FewhotError, RunFolder, load
 from fewhot.baselines import EASE
-from fewhot.core.errors import DataError
+from fewhot.core.errors import DataError, InvalidInputError
 from fewhot.data import RaggedDataset, as_matrix, open_data, open_rows, stored, write_rows
 from fewhot.data.stored import ARRAYS, StoredDataset, StoredRows
 from fewhot.metrics import rare_words
@@ -357,3 +357,12 @@ def test_an_array_that_was_cut_since_it_was_opened_is_refused(folder: Path) -> N
     os.truncate(folder / "data.npy", (folder / "data.npy").stat().st_size - 3)
     with pytest.raises(DataError, match="an array is cut off; write it anew"):
         rows.tocsr()
+
+
+def test_transposed_rows_on_disk_are_told(tmp_path: Path) -> None:
+    write_rows(tmp_path / "turned", counts().T)
+    turned, nfa = open_rows(tmp_path / "turned"), NFA(**SMALL).fit(counts())
+    with pytest.raises(InvalidInputError, match="^X has 9 rows .* looks transposed; write its transpose"):
+        nfa.transform(turned)
+    with pytest.raises(InvalidInputError, match="^X_val has 9 rows .* looks transposed"):
+        NFA(**SMALL).fit(counts(), X_val=turned)

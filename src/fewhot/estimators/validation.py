@@ -179,11 +179,8 @@ def _checked(estimator: BaseEstimator, matrix: Any, columns: Any, *, fitting: bo
         _check_n_features(estimator, matrix, reset=fitting)
         return checked
     except ValueError as error:
-        if not fitting and _is_transposed(matrix, getattr(estimator, "n_features_in_", None)):
-            raise InvalidInputError(
-                f"{name} has {matrix.shape[0]} rows and {matrix.shape[1]} columns, and the model knows "
-                f"{matrix.shape[0]} columns: it looks transposed; give {name}.T."
-            ) from error
+        if not fitting:
+            _refuse_transposed(estimator, matrix, name, error)
         raise InvalidInputError(_one_sentence(error, name)) from error
     except TypeError as error:
         raise InvalidTypeError(_one_sentence(error, name, f"; accepted are {ACCEPTED}.")) from error
@@ -196,6 +193,8 @@ def _stored(estimator: BaseEstimator, rows: StoredRows, columns: Any, fitting: b
         _check_feature_names(estimator, columns, reset=fitting)
         _check_n_features(estimator, rows, reset=fitting)
     except ValueError as error:
+        if not fitting:
+            _refuse_transposed(estimator, rows, name, error, remedy="write its transpose to another folder")
         raise InvalidInputError(_one_sentence(error, name)) from error
     return as_dataset(rows, name)
 
@@ -206,9 +205,16 @@ def check_filled(rows: StoredRows, name: str = "X") -> None:
         raise InvalidInputError(f"{name} has shape {rows.shape}; give at least one row and one column.")
 
 
-def _is_transposed(matrix: Any, n_columns: int | None) -> bool:
+def _refuse_transposed(
+    estimator: BaseEstimator, matrix: Any, name: str, error: ValueError, remedy: str | None = None
+) -> None:
+    """Refuse rows as many as the model knows columns, which they have not; others are for the caller to refuse."""
     shape = getattr(matrix, "shape", ())
-    return len(shape) == 2 and shape[0] == n_columns != shape[1]
+    if len(shape) == 2 and shape[0] == getattr(estimator, "n_features_in_", None) != shape[1]:
+        raise InvalidInputError(
+            f"{name} has {shape[0]} rows and {shape[1]} columns, and the model knows {shape[0]} columns: it looks "
+            f"transposed; {remedy or f'give {name}.T'}."
+        ) from error
 
 
 def _check_resolution(rows: np.ndarray, name: str) -> None:
