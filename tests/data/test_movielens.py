@@ -226,7 +226,7 @@ def test_files_without_a_pair_are_named(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("")
     with pytest.raises(DataError, match=r"train\.txt has no pair of a user and an item; get"):
         read_pairs(tmp_path / "train.txt")
-    with pytest.raises(InvalidParameterError, match="^paths is empty; give"):
+    with pytest.raises(InvalidParameterError, match=r"^paths is empty; give"):
         read_pairs([])
 
 

@@ -108,5 +108,5 @@ def test_one_file_is_read_as_readily_as_several(tmp_path: Path) -> None:
 
 
 def test_no_files_are_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="^paths is empty; give"):
+    with pytest.raises(InvalidParameterError, match=r"^paths is empty; give"):
         read_netflix([])

@@ -362,7 +362,7 @@ def test_an_array_that_was_cut_since_it_was_opened_is_refused(folder: Path) -> N
 def test_transposed_rows_on_disk_are_told(tmp_path: Path) -> None:
     write_rows(tmp_path / "turned", counts().T)
     turned, nfa = open_rows(tmp_path / "turned"), NFA(**SMALL).fit(counts())
-    with pytest.raises(InvalidInputError, match="^X has 9 rows .* looks transposed; write its transpose"):
+    with pytest.raises(InvalidInputError, match=r"^X has 9 rows .* looks transposed; write its transpose"):
         nfa.transform(turned)
-    with pytest.raises(InvalidInputError, match="^X_val has 9 rows .* looks transposed"):
+    with pytest.raises(InvalidInputError, match=r"^X_val has 9 rows .* looks transposed"):
         NFA(**SMALL).fit(counts(), X_val=turned)
