@@ -12,12 +12,11 @@ import scipy.sparse as sp
 
 from fewhot.core.errors import DataError, InvalidInputError, InvalidTypeError
 from fewhot.core.files import replacing_folder
+from fewhot.core.records import LARGEST_WHOLE
 from fewhot.data.dataset import CHUNK_ELEMENTS
 from fewhot.data.recognise import as_csr, as_matrix, check_scale
 from fewhot.data.stored import ARRAYS, FACTS, FORMAT, StoredRows
 
-LARGEST_WHOLE = 2**24
-"""Above this, float32 does not tell neighbouring whole numbers apart."""
 LARGEST_COLUMN = int(np.iinfo(ARRAYS["indices"]).max)
 
 
