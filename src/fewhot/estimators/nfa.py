@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from fewhot.core.checks import one_of, real_number, truth, whole_number
+from fewhot.core.checks import LARGEST_WEIGHT, one_of, real_number, truth, whole_number
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS, LIKELIHOODS
@@ -407,7 +407,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         real_number("inner_beta1", self.inner_beta1, low=0, high=0.999)
         if self.n_layers is not None and whole_number("n_layers", self.n_layers) > MOST_LAYERS:
             raise InvalidParameterError(f"n_layers is {self.n_layers}; it must be at most {MOST_LAYERS}.")
-        for name, high in (("dropout", 0.99), ("weight_decay", 1.0), ("kl_weight", float("inf"))):
+        for name, high in (("dropout", 0.99), ("weight_decay", 1.0), ("kl_weight", LARGEST_WEIGHT)):
             if getattr(self, name) is not None:
                 real_number(name, getattr(self, name), low=0, high=high)
         if truth("decoupled_weight_decay", self.decoupled_weight_decay) and not self._chosen("weight_decay"):
