@@ -32,6 +32,8 @@ class StoredRows(ABC):
 
     shape: tuple[int, int]
     ndim = 2
+    names: list[str] | None = None
+    """What the columns are called; None where they have no names."""
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -81,7 +83,7 @@ class FolderRows(StoredRows):
         self.path = Path(path)
         if not is_rows_folder(self.path):
             raise DataError(f"{self.path} is no folder of sparse rows; make one by fewhot.data.write_rows(path, X).")
-        self.shape = _shape_in(self.path)
+        self.shape, self.names = _facts_in(self.path)
         try:
             arrays = {name: np.load(self.path / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
             self._begin = {name: _first_byte(self.path / f"{name}.npy") for name in ARRAYS}
@@ -141,16 +143,19 @@ class FolderRows(StoredRows):
             begin, n_bytes = begin + len(piece), n_bytes - len(piece)
 
 
-def _shape_in(folder: Path) -> tuple[int, int]:
-    """Return the shape that a folder of rows says it has."""
+def _facts_in(folder: Path) -> tuple[tuple[int, int], list[str] | None]:
+    """Return the shape that a folder of rows says it has, and the names of its columns where it knows them."""
     try:
         facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
         version, (n_rows, n_columns) = facts["format"], map(int, facts["shape"])
+        names = facts.get("names")
+        if names is not None and (len(names) != n_columns or not all(isinstance(name, str) for name in names)):
+            raise ValueError("other names than columns")
     except (OSError, ValueError, TypeError, LookupError) as error:
         raise DataError(f"{folder / FACTS} is damaged; write the folder anew.") from error
     if version != FORMAT:
         raise DataError(f"{folder} was written by another version (format {version}); write it anew.")
-    return n_rows, n_columns
+    return (n_rows, n_columns), names
 
 
 def _first_byte(path: Path) -> int:
@@ -188,6 +193,7 @@ class ChosenRows(StoredRows):
         self.source = source
         self.places = places
         self.shape = (len(places), source.shape[1])
+        self.names = source.names
 
     def _rows(self, index: np.ndarray) -> sp.csr_array:
         return self.source.rows(self.places[index])

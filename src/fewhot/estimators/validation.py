@@ -174,7 +174,7 @@ def _checked(estimator: BaseEstimator, matrix: Any, columns: Any, *, fitting: bo
     scikit-learn's ``validate_data``, but for the names, which are read from ``columns``.
     """
     try:
-        _check_feature_names(estimator, columns, reset=fitting)
+        _check_names(estimator, columns, fitting=fitting)
         checked = check_array(matrix, accept_sparse=_SPARSE, dtype=_DTYPES, estimator=estimator, input_name="X")
         _check_n_features(estimator, matrix, reset=fitting)
         return checked
@@ -190,13 +190,26 @@ def _stored(estimator: BaseEstimator, rows: StoredRows, columns: Any, fitting: b
     """Return rows that stay on disk, with scikit-learn's count and names of columns."""
     check_filled(rows, name)
     try:
-        _check_feature_names(estimator, columns, reset=fitting)
+        _check_names(estimator, columns, fitting=fitting)
         _check_n_features(estimator, rows, reset=fitting)
     except ValueError as error:
         if not fitting:
             _refuse_transposed(estimator, rows, name, error, remedy="write its transpose to another folder")
         raise InvalidInputError(_one_sentence(error, name)) from error
     return as_dataset(rows, name)
+
+
+def _check_names(estimator: BaseEstimator, columns: Any, *, fitting: bool) -> None:
+    """Check the names of columns as scikit-learn does, which does not know those of rows on disk."""
+    names = columns.names if isinstance(columns, StoredRows) else None
+    if names is None:
+        _check_feature_names(estimator, columns, reset=fitting)
+    elif fitting:
+        estimator.feature_names_in_ = np.array(names, dtype=object)  # pyright: ignore[reportAttributeAccessIssue]
+    else:
+        known = getattr(estimator, "feature_names_in_", None)
+        if known is not None and list(known) != names:
+            raise ValueError("The feature names should match those that were passed during fit.")
 
 
 def check_filled(rows: StoredRows, name: str = "X") -> None:
