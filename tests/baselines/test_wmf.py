@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from fewhot.baselines import WMF
+from fewhot.core.errors import DivergedError
 from tests.baselines.cases import histories
+from tests.estimators.cases import assert_one_sentence
 
 
 def slow_factors(R: np.ndarray, others: np.ndarray, a: float, regularisation: float) -> np.ndarray:
@@ -70,3 +72,23 @@ def test_a_user_without_items_scores_nothing(counts: np.ndarray) -> None:
 
 def test_more_components_than_items_are_no_obstacle(counts: np.ndarray) -> None:
     assert np.isfinite(WMF(50, random_state=0).fit(counts).score_items(counts)).all()
+
+
+@pytest.mark.parametrize("scale", [1e8, 1e12, 1e17])
+def test_values_too_large_to_solve_for_are_refused(scale: float) -> None:
+    X = np.random.default_rng(0).poisson(0.5, (120, 30))
+    with pytest.raises(DivergedError) as caught:
+        WMF(4, random_state=0).fit(scale * X)
+    assert_one_sentence(caught.value)
+
+
+def test_new_users_with_values_too_large_to_solve_for_are_refused(counts: np.ndarray) -> None:
+    model = WMF(4, regularisation=0.1, random_state=0).fit(counts)
+    with pytest.raises(DivergedError, match="float32; rescale X"):
+        model.recommend(1e17 * counts)
+
+
+def test_a_loss_that_is_no_longer_finite_is_refused(counts: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WMF, "_loss", lambda *_: float("inf"))
+    with pytest.raises(DivergedError, match="no longer finite"):
+        WMF(4, random_state=0).fit(counts)

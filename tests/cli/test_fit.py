@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 import yaml
 
 import fewhot as fh
+from fewhot.cli.models import estimators
 from fewhot.data import load_dataset
 
 from .commands import SMALL, done, invoke, parsed, refused
@@ -157,6 +159,17 @@ def test_a_file_of_settings_is_checked(content: str, said: str, tmp_path: Path) 
     (tmp_path / "c.yaml").write_text(content)
     assert said in refused("fit", "--config", tmp_path / "c.yaml", "--out", tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_known_settings_are_listed_as_a_file_spells_them(tmp_path: Path) -> None:
+    said = refused("fit", "digits", "--set", "no_such=1", "--out", tmp_path / "run")
+    assert ", data_dir, " in said
+    assert "--" not in said
+
+
+@pytest.mark.parametrize("name", sorted(estimators()))
+def test_the_help_names_every_model(name: str) -> None:
+    assert re.search(rf"\b{name}\b", done("fit", "--help").stdout)
 
 
 def test_a_table_with_words_is_refused_by_column(table: Path, tmp_path: Path) -> None:

@@ -255,6 +255,11 @@ def test_a_run_of_other_columns_is_named(fitted: Path, tmp_path: Path) -> None:
     assert f"{fitted} was fitted on 64" in refused("evaluate", fitted, table)
 
 
+def test_a_transposed_file_is_told(fitted: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "turned.npy", load_dataset("digits", split="test").X.T)
+    assert "64: it has 64 rows and looks transposed; give" in refused("evaluate", fitted, tmp_path / "turned.npy")
+
+
 def test_bounds_of_other_likelihoods_are_not_subtracted(fitted: Path, tmp_path: Path) -> None:
     done("fit", "digits", *SMALL, "--likelihood", "gaussian", "--quiet", "--out", tmp_path / "gaussian")
     told = parsed(done("evaluate", fitted, "digits", "--against", tmp_path / "gaussian", "--json"))

@@ -214,3 +214,23 @@ def test_the_published_users_are_described() -> None:
 def test_without_the_pairs_it_is_said_what_to_put_where(tmp_path: Path, cache: Path) -> None:
     with pytest.raises(DataError, match=r"LCFN put train\.txt, validation\.txt and test\.txt there\)"):
         load_dataset("movielens_1m_implicit", data_dir=tmp_path)
+
+
+def test_one_file_of_pairs_is_read_as_readily_as_several(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("0 1 2\n1 0\n")
+    for one in (tmp_path / "train.txt", str(tmp_path / "train.txt")):
+        assert read_pairs(one).X.toarray().tolist() == [[0, 1, 1], [1, 0, 0]]
+
+
+def test_files_without_a_pair_are_named(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("")
+    with pytest.raises(DataError, match=r"train\.txt has no pair of a user and an item; get"):
+        read_pairs(tmp_path / "train.txt")
+    with pytest.raises(InvalidParameterError, match=r"^paths is empty; give"):
+        read_pairs([])
+
+
+def test_a_file_without_ratings_is_told_from_one_of_low_ratings(tmp_path: Path) -> None:
+    (tmp_path / "u.data").write_text("")
+    with pytest.raises(DataError, match=r"u\.data has no ratings; get the published file\.$"):
+        read_movielens(tmp_path / "u.data")

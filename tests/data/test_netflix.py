@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fewhot.core.errors import DataError
+from fewhot.core.errors import DataError, InvalidParameterError
 from fewhot.data import describe, load_dataset, netflix, read_netflix
 
 FILMS = {
@@ -99,3 +99,14 @@ def test_the_dataset_reads_its_files(tmp_path: Path) -> None:
 def test_the_published_users_are_described() -> None:
     shapes = describe("netflix").shapes
     assert (shapes["fit"], shapes["test"]) == ((383_435, None), (40_000, None))
+
+
+def test_one_file_is_read_as_readily_as_several(tmp_path: Path) -> None:
+    file = put(tmp_path) / "combined_data_1.txt"
+    for one in (file, str(file), [file]):
+        assert read_netflix(one, least_items=1).X.toarray().tolist() == [[1, 1], [1, 0]]
+
+
+def test_no_files_are_refused() -> None:
+    with pytest.raises(InvalidParameterError, match=r"^paths is empty; give"):
+        read_netflix([])

@@ -199,3 +199,17 @@ def test_the_training_counts_are_got_by_hand(tmp_path: Path, cache: Path) -> Non
 def test_the_published_posts() -> None:
     test = load_dataset("newsgroups_posts", split="test")
     assert test.X.shape == (7532, 2000)
+
+
+def test_paths_of_counts_may_be_strings(tmp_path: Path) -> None:
+    (tmp_path / "counts").write_text("1 1:2 2:1\n")
+    (tmp_path / "words").write_text("sun 2\nsea 1\n")
+    table = read_features(str(tmp_path / "counts"), str(tmp_path / "words"))
+    assert table.X.toarray().tolist() == [[2, 1]]
+
+
+def test_counts_of_no_documents_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "counts").write_text("")
+    (tmp_path / "words").write_text("sun 2\n")
+    with pytest.raises(DataError, match="counts has no documents; get the published file"):
+        read_features(tmp_path / "counts", tmp_path / "words")

@@ -139,3 +139,9 @@ def test_the_description_counts_the_zeros_that_are_not_stored(matrix: sp.csr_arr
 def test_rows_without_a_zero_have_no_zero_in_their_range() -> None:
     spec = RaggedDataset.of(sp.csr_array(np.array([[2.0, 3.0], [5.0, 4.0]]))).spec
     assert (spec.minimum, spec.maximum) == (2.0, 5.0)
+
+
+@pytest.mark.parametrize("dtype", [int, np.uint8, np.int16, np.float32])
+def test_rows_without_a_zero_are_read_in_any_type(dtype: type) -> None:
+    spec = RaggedDataset.of(sp.csr_array(np.arange(1, 7).reshape(2, 3).astype(dtype))).spec
+    assert (spec.minimum, spec.maximum, spec.integral, spec.binary) == (1, 6, True, False)

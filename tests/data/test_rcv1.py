@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fewhot.core.errors import DataError
+from fewhot.core.errors import DataError, FewhotError, InvalidParameterError
 from fewhot.data import describe, load_dataset, rcv1, read_rcv1, read_vowpal_wabbit
 
 from .known import published
@@ -128,3 +128,28 @@ def test_the_published_small_rows() -> None:
     assert train.label_names == ["other", "corporate and industrial"]
     norms = np.sqrt(train.X.multiply(train.X).sum(axis=1))
     np.testing.assert_allclose(norms, 1, atol=1e-3)
+
+
+def test_one_file_is_read_as_readily_as_several(paths: list[Path]) -> None:
+    several = read_rcv1(paths[:1], least_count=1)
+    for one in (paths[0], str(paths[0])):
+        table = read_rcv1(one, least_count=1)
+        assert (table.X != several.X).nnz == 0
+        assert table.feature_names == several.feature_names
+
+
+@pytest.mark.parametrize("given", [[], 3])
+def test_no_files_are_refused(given: Any) -> None:
+    with pytest.raises(FewhotError, match=r"^paths is .*; give the path of a file, or several\.$"):
+        read_rcv1(given)
+
+
+def test_a_vocabulary_that_is_a_text_is_refused(paths: list[Path]) -> None:
+    with pytest.raises(InvalidParameterError, match="vocabulary is a text; give a list of words"):
+        read_rcv1(paths, vocabulary="abc")
+
+
+def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "rows.dat").write_text("")
+    with pytest.raises(DataError, match=r"rows\.dat has no rows; get the published file"):
+        read_vowpal_wabbit(tmp_path / "rows.dat", 3)

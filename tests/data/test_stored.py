@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,10 +15,10 @@ import scipy.sparse as sp
 import torch
 from sklearn.model_selection import cross_val_score, train_test_split
 
-from fewhot import NFA, VSC, FewhotError
+from fewhot import NFA, VSC, FewhotError, RunFolder, load
 from fewhot.baselines import EASE
-from fewhot.core.errors import DataError
-from fewhot.data import RaggedDataset, as_matrix, open_data, open_rows, write_rows
+from fewhot.core.errors import DataError, InvalidInputError
+from fewhot.data import RaggedDataset, as_matrix, open_data, open_rows, stored, write_rows
 from fewhot.data.stored import ARRAYS, StoredDataset, StoredRows
 from fewhot.metrics import rare_words
 from tests.estimators.cases import SMALL, assert_one_sentence, dense, same_weights
@@ -318,3 +319,50 @@ def test_recommenders_read_rows_on_disk(folder: Path) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-5)
     np.testing.assert_allclose(EASE().fit(rows).score_items(rows), EASE().fit(X).score_items(X), rtol=1e-5)
     assert rare_words(rows).tolist() == rare_words(X).tolist()
+
+
+@pytest.mark.parametrize("kind", ["folder", "backed"])
+def test_a_model_of_rows_on_disk_is_saved_and_loaded(kind: str, tmp_path: Path) -> None:
+    X = dict(zip(("folder", "backed"), sources(tmp_path), strict=True))[kind]
+    nfa = NFA(**SMALL, callbacks=[RunFolder(tmp_path / "run")]).fit(X)
+    nfa.save(tmp_path / "model")
+    for path in ("run", "model"):
+        assert same_weights(load(tmp_path / path, device="cpu"), nfa)
+    assert type(nfa.data_spec_.binary) is bool
+
+
+def test_whole_numbers_without_a_zero_are_read_from_a_backed_matrix(tmp_path: Path) -> None:
+    X = backed(tmp_path / "rows.h5ad", sp.csr_array(np.arange(1, 13).reshape(4, 3)))
+    spec = StoredDataset.of(as_matrix(X)).spec
+    assert (spec.minimum, spec.maximum) == (1, 12)
+
+
+def test_rows_longer_than_one_read_are_read_in_pieces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = open_rows(folder)
+    asked: list[int] = []
+
+    def short(handle: int, n_bytes: int, offset: int) -> bytes:
+        asked.append(n_bytes)
+        return pread(handle, min(n_bytes, 5), offset)
+
+    pread = os.pread
+    monkeypatch.setattr(stored, "_READ_AT_ONCE", 7)
+    monkeypatch.setattr(os, "pread", short)
+    assert (rows.tocsr() != counts()).nnz == 0
+    assert max(asked) == 7
+
+
+def test_an_array_that_was_cut_since_it_was_opened_is_refused(folder: Path) -> None:
+    rows = open_rows(folder)
+    os.truncate(folder / "data.npy", (folder / "data.npy").stat().st_size - 3)
+    with pytest.raises(DataError, match="an array is cut off; write it anew"):
+        rows.tocsr()
+
+
+def test_transposed_rows_on_disk_are_told(tmp_path: Path) -> None:
+    write_rows(tmp_path / "turned", counts().T)
+    turned, nfa = open_rows(tmp_path / "turned"), NFA(**SMALL).fit(counts())
+    with pytest.raises(InvalidInputError, match=r"^X has 9 rows .* looks transposed; write its transpose"):
+        nfa.transform(turned)
+    with pytest.raises(InvalidInputError, match=r"^X_val has 9 rows .* looks transposed"):
+        NFA(**SMALL).fit(counts(), X_val=turned)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from fewhot import FewhotError
-from fewhot.data import open_rows, write_rows
-from tests.estimators.cases import assert_one_sentence
+from fewhot import NFA, FewhotError
+from fewhot.data import open_data, open_rows, write_rows
+from fewhot.data.stored import FACTS
+from fewhot.metrics import top_words
+from tests.estimators.cases import SMALL, assert_one_sentence
 
 
 def counts() -> np.ndarray:
@@ -104,3 +107,50 @@ def test_large_numbers_that_float32_holds_or_that_are_no_counts_are_written(valu
     X = _with(value)
     write_rows(tmp_path / "rows", X)
     np.testing.assert_array_equal(open_rows(tmp_path / "rows").tocsr().toarray(), X.astype(np.float32))
+
+
+NAMES = [f"word {column}" for column in range(5)]
+NAMED: dict[str, Callable[[], Any]] = {
+    "pandas": lambda: pd.DataFrame(counts(), columns=NAMES),
+    "polars": lambda: pl.DataFrame(counts(), schema=NAMES),
+    "anndata": lambda: anndata.AnnData(counts(), var=pd.DataFrame(index=NAMES)),
+    "blocks": lambda: (pd.DataFrame(counts()[rows], columns=NAMES) for rows in (slice(5), slice(5, None))),
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_names_of_columns_are_kept(kind: str, tmp_path: Path) -> None:
+    write_rows(tmp_path / "rows", NAMED[kind]())
+    write_rows(tmp_path / "again", open_rows(tmp_path / "rows")[2:])
+    rows = open_rows(tmp_path / "again")
+    assert rows.names == rows[:3].names == NAMES
+    assert open_data(tmp_path / "again").feature_names == NAMES
+    model = NFA(**SMALL).fit(rows)
+    assert model.feature_names_in_.tolist() == NAMES
+    assert set(top_words(model, 2).vocabulary) == set(NAMES)
+
+
+def test_columns_of_other_names_are_refused_where_rows_are_on_disk(tmp_path: Path) -> None:
+    write_rows(tmp_path / "rows", pd.DataFrame(counts(), columns=NAMES[::-1]))
+    model, rows = NFA(**SMALL).fit(NAMED["pandas"]()), open_rows(tmp_path / "rows")
+    for verb in (model.transform, model.recommend):
+        with pytest.raises(FewhotError, match=r"feature names should match .*; pass the columns it was fitted on"):
+            verb(rows)
+
+
+def test_names_that_not_all_blocks_share_are_not_kept(tmp_path: Path) -> None:
+    frame = pd.DataFrame(counts(), columns=NAMES)
+    write_rows(tmp_path / "rows", [frame, counts()])
+    assert open_rows(tmp_path / "rows").names is None
+    with pytest.raises(FewhotError, match="Blocks whose columns have other names"):
+        write_rows(tmp_path / "other", [frame, frame[NAMES[::-1]]])
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("names", [["a"], [1, 2, 3, 4, 5], 3])
+def test_names_that_are_not_those_of_the_columns_are_damage(names: Any, tmp_path: Path) -> None:
+    write_rows(tmp_path / "rows", counts())
+    facts = json.loads((tmp_path / "rows" / FACTS).read_text())
+    (tmp_path / "rows" / FACTS).write_text(json.dumps({**facts, "names": names}))
+    with pytest.raises(FewhotError, match="is damaged; write the folder anew"):
+        open_rows(tmp_path / "rows")

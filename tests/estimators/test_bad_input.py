@@ -16,7 +16,7 @@ import torch
 from sklearn.exceptions import NotFittedError
 from torch import nn
 
-from fewhot import HSVAE, MATVAE, NFA, VAE, VSC, FewhotError, load
+from fewhot import HSVAE, MATVAE, NFA, VAE, VSC, BetaTCVAE, FewhotError, load
 from fewhot.core.errors import InvalidInputError, InvalidParameterError, NotEnoughMemoryError
 from fewhot.likelihoods import GaussianLikelihood
 from fewhot.metrics import information, relaxation_gap, summarise
@@ -308,9 +308,18 @@ def test_bad_arguments_are_refused_at_fit(cls: type, change: dict[str, Any]) -> 
     [(VAE, "beta"), (VAE, "learning_rate"), (NFA, "kl_weight"), (MATVAE, "kl_weight"), (HSVAE, "kl_weight")],
 )
 def test_an_infinite_weight_is_refused_by_name(cls: type, name: str) -> None:
-    with pytest.raises(InvalidParameterError, match=rf"^{name} is inf; it must be a finite number") as error:
+    with pytest.raises(InvalidParameterError, match=rf"^{name} is inf; it must be a (finite )?number") as error:
         cls(**(SMALL | {name: float("inf")})).fit(count_rows())
     assert_one_sentence(error.value)
+
+
+@pytest.mark.parametrize(
+    ("cls", "name"),
+    [(VAE, "beta"), (BetaTCVAE, "beta"), (NFA, "kl_weight"), (MATVAE, "kl_weight"), (HSVAE, "kl_weight")],
+)
+def test_a_weight_whose_gradients_overflow_is_refused_by_name(cls: type, name: str) -> None:
+    with pytest.raises(InvalidParameterError, match=rf"^{name} is 1e\+30; it must be .* at most 1e\+18"):
+        cls(**(SMALL | {name: 1e30})).fit(count_rows())
 
 
 def test_a_near_miss_is_suggested() -> None:

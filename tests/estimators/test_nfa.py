@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from fewhot import NFA, FewhotError
+from fewhot import NFA, FewhotError, load
 from fewhot.baselines import MultVAE
 from fewhot.inference import SVI, Amortised, Refined
 from fewhot.nn import Blank
@@ -284,6 +285,9 @@ def test_rows_without_any_count_have_a_code_of_no_information() -> None:
         *({"inner_steps": v} for v in (0, 2.5)), {"inner_learning_rate": 0}, {"inner_beta1": 1}, {"inner_keep": "all"},
         {"phase_order": "any"}, {"encoder_by": "x"}, *({"refined_epochs": v} for v in (5, (1,), (3, 3), (-1, 2), "ab")),
         {"refined_epochs": (500, 900)}, {"refined_epochs": (0, 2), "inference": "amortised"},
+        {"phase_order": "encoder-first", "inference": "svi"}, {"encoder_by": "kl", "inference": "amortised"},
+        {"kl_annealing_steps": 10}, {"kl_annealing_steps": 10, "kl_annealing": "none"},
+        {"idf": "smooth", "features": "counts"}, {"kl_weight": 1e30},
         {"features": "bm25"}, {"idf": "max"}, {"activation": "step"}, {"dropout": 1.0}, {"weight_decay": -1},
         {"decoupled_weight_decay": 1}, {"decoupled_weight_decay": True},
         {"kl_weight": -1}, {"kl_annealing": "cosine"}, {"kl_annealing": None}, {"kl_annealing_steps": 0},
@@ -353,6 +357,38 @@ def test_perplexity_is_of_proportions_alone(likelihood: str) -> None:
 def test_what_does_not_go_together_is_refused(arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(FewhotError, match=said):
         NFA(**SMALL, **arguments).fit(count_rows())
+
+
+@pytest.mark.parametrize("verb", ["recommend", "score_items"])
+@pytest.mark.parametrize("X", [["sun sea"], count_rows()], ids=["texts", "counts"])
+def test_a_model_of_texts_recommends_nothing(verb: str, X: Any) -> None:
+    model = NFA(**SMALL).fit(["sun sea sun", "sea air", "sun air"] * 5)
+    with pytest.raises(FewhotError, match=r"^Items are recommended from rows of counts, .* texts; fit it on such"):
+        getattr(model, verb)(X)
+
+
+@pytest.mark.parametrize("count", [2**24 + 1, 2**24 + 2])
+def test_counts_too_large_to_be_exact_are_refused_by_every_verb(count: int) -> None:
+    X = count_rows()
+    model = NFA(**SMALL).fit(X)
+    large = sp.csr_array((np.array([count]), (np.array([0]), np.array([1]))), shape=(1, X.shape[1]))
+    for verb in (model.transform, model.recommend, model.score_items):
+        with pytest.raises(FewhotError, match="exact up to 16,777,216"):
+            verb(large)
+
+
+def test_a_saved_model_that_was_given_what_it_does_not_use_still_loads(tmp_path: Path) -> None:
+    model = NFA(**SMALL).fit(count_rows()).set_params(encoder_by="kl")
+    model.save(tmp_path / "run")
+    assert same_weights(load(tmp_path / "run", device="cpu"), model)
+
+
+def test_perplexity_reads_the_rows_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, seen = count_rows(), []
+    model, rows = NFA(**SMALL).fit(X), NFA._rows
+    monkeypatch.setattr(NFA, "_rows", lambda self, X: seen.append(X) or rows(self, X))
+    model.perplexity(X)
+    assert len(seen) == 1
 
 
 def test_frames_are_recommended_to_without_a_warning() -> None:

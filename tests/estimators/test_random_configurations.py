@@ -69,19 +69,19 @@ def draw_counts_options(rng: np.random.Generator, n_components: int) -> dict[str
         "inference": str(rng.choice(INFERENCES)),
         "inner_steps": int(rng.integers(1, 6)),
         "inner_keep": str(rng.choice(KEPT)),
-        "phase_order": str(rng.choice(ORDERS)),
-        "encoder_by": str(rng.choice(TEACHERS)),
         "features": str(rng.choice(list(INPUTS))),
         "activation": str(rng.choice(list(ACTIVATIONS))),
         "dropout": float(rng.uniform(0, 0.9)),
         "kl_annealing": str(rng.choice(["auto", "none", *ANNEALINGS])),
     }
     if rng.random() < 0.5:
-        return options
-    sparsity = draw_sparsity(rng, n_components)
-    sparsity.pop("alpha", None)
-    with_network = {"inference": str(rng.choice([name for name in INFERENCES if name != "svi"]))}
-    return {**options, **with_network, "latent": "spike-slab", **sparsity}
+        sparsity = draw_sparsity(rng, n_components)
+        sparsity.pop("alpha", None)
+        with_network = {"inference": str(rng.choice([name for name in INFERENCES if name != "svi"]))}
+        options |= {**with_network, "latent": "spike-slab", **sparsity}
+    if options["inference"] == "refined":
+        options |= {"phase_order": str(rng.choice(ORDERS)), "encoder_by": str(rng.choice(TEACHERS))}
+    return options
 
 
 def draw_options(rng: np.random.Generator, name: str, n_components: int) -> dict[str, Any]:

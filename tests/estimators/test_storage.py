@@ -419,6 +419,39 @@ def test_a_full_disk_leaves_the_saved_run_intact(
     assert same_weights(fh.load(saved, device="cpu"), vsc)
 
 
+@pytest.mark.parametrize("fault", ["history", "configuration"])
+def test_what_cannot_be_written_leaves_the_saved_run_intact(
+    saved: Path, vsc: VSC, rows: np.ndarray, fault: str, tmp_path: Path
+) -> None:
+    other = small(VSC, random_state=5).fit(rows)
+    if fault == "history":
+        other.history_[-1]["bound"] = np.float32(0)
+    else:
+        other.n_iter_ = np.int64(3)
+    before = contents(saved)
+    for folder in (saved, tmp_path / "new"):
+        with pytest.raises(NotSavableError, match=r"JSON .*; nothing was saved\.$"):
+            other.save(folder)
+    assert contents(saved) == before
+    assert not (tmp_path / "new").exists()
+    assert same_weights(fh.load(saved, device="cpu"), vsc)
+
+
+def test_a_disk_that_fills_up_at_the_last_file_leaves_the_saved_run_intact(
+    saved: Path, vsc: VSC, rows: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, text: str, encoding: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    other, before = small(VSC, random_state=5).fit(rows), contents(saved)
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(RunFolderError, match="free some space"):
+        other.save(saved)
+    monkeypatch.undo()
+    assert contents(saved) == before
+    assert same_weights(fh.load(saved, device="cpu"), vsc)
+
+
 def test_loading_onto_a_device_that_is_not_there_is_refused(saved: Path) -> None:
     with pytest.raises(FewhotError, match="device"):
         fh.load(saved, device="cuda:99")

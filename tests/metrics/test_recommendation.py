@@ -64,6 +64,13 @@ def test_only_shared_metrics_are_compared() -> None:
     assert list(one.minus(other)) == ["ndcg@3"]
 
 
+def test_recommenders_without_a_shared_metric_are_not_compared() -> None:
+    one = evaluate_recommender(ONE, FOLD_IN, HELD_OUT, recall=(1,), ndcg=())
+    other = evaluate_recommender(OTHER, FOLD_IN, HELD_OUT, recall=(2,), ndcg=())
+    with pytest.raises(InvalidInputError, match="by recall@1 and the other by recall@2; evaluate both"):
+        one.minus(other)
+
+
 def test_other_users_are_not_compared() -> None:
     one = evaluate_recommender(ONE, FOLD_IN, HELD_OUT)
     with pytest.raises(InvalidInputError, match="use the same for both"):

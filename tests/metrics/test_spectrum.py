@@ -92,3 +92,10 @@ def test_what_is_no_code_is_refused(counter: fh.VAE, at: Any) -> None:
     with pytest.raises(FewhotError) as caught:
         jacobian_spectrum(counter, at)
     assert_one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("at", [[[1.0, 2.0]], "abc", [np.nan], [], 1.0, [[1.0], [2.0, 3.0]]])
+def test_what_is_no_code_of_a_function_is_refused(at: Any) -> None:
+    with pytest.raises(FewhotError) as caught:
+        jacobian_spectrum(lambda z: z, at)
+    assert_one_sentence(caught.value)

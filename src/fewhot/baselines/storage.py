@@ -24,7 +24,7 @@ _NAMES = "feature_names_in_"
 
 
 def save(baseline: Any, path: str | Path) -> None:
-    """Write a fitted baseline into ``path``; each file appears whole or not at all, the configuration last."""
+    """Write a fitted baseline into ``path``; the files appear once all are whole, the configuration last."""
     folder = folder_path(path)
     name = BASELINES.name_of(type(baseline))
     if name is None:

@@ -10,6 +10,7 @@ from scipy.linalg import get_lapack_funcs
 
 from fewhot.baselines.base import Recommender
 from fewhot.core.checks import real_number, whole_number
+from fewhot.core.errors import DivergedError
 from fewhot.core.registry import BASELINES
 from fewhot.core.seeding import derive_seed, resolve_seed
 from fewhot.estimators.recommending import SimilarItemsMixin, cosine
@@ -99,6 +100,8 @@ class WMF(SimilarItemsMixin, Recommender):
             users = self._solve(rows, items)
             items = self._solve(columns, users)
             self.losses_.append(self._loss(rows, users, items))
+            if not np.isfinite(self.losses_[-1]):
+                raise DivergedError("The loss of WMF is no longer finite; rescale X or lower positive_weight.")
             if len(self.losses_) > 1 and self.losses_[-2] - self.losses_[-1] < self.tol * self.losses_[-2]:
                 break
         self.item_factors_, self.n_iter_ = items, len(self.losses_)
@@ -109,6 +112,7 @@ class WMF(SimilarItemsMixin, Recommender):
     def _similarity(self, items: np.ndarray) -> np.ndarray:
         return cosine(self.item_factors_, items)
 
+    @np.errstate(over="ignore", invalid="ignore")  # what is no longer finite is refused
     def _solve(self, rows: Histories, others: np.ndarray) -> np.ndarray:
         """Return the best factor of each row while those of the columns rest."""
         (solve,) = get_lapack_funcs(("posv",), (others,))
@@ -120,9 +124,15 @@ class WMF(SimilarItemsMixin, Recommender):
                 known = others[rows.indices[start:end]]
                 extra = np.float32(self.positive_weight) * rows.data[start:end]  # c - 1
                 left = everything + known.T @ (known * extra[:, None])
-                factors[row] = solve(left, (1 + extra) @ known, overwrite_a=True, overwrite_b=True)[1]
+                _, factors[row], info = solve(left, (1 + extra) @ known, overwrite_a=True, overwrite_b=True)
+                if info or not np.isfinite(factors[row]).all():
+                    raise DivergedError(
+                        "The least squares of WMF cannot be solved in float32; rescale X, lower positive_weight or "
+                        "raise regularisation."
+                    )
         return factors
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _loss(self, rows: Histories, users: np.ndarray, items: np.ndarray) -> float:
         """Return the objective: over all pairs as if p were 0, then corrected where it is 1."""
         everywhere = float(((users.T @ users) * (items.T @ items)).sum(dtype=np.float64))

@@ -97,9 +97,10 @@ def _measure(
 
     rows = in_order_of(folder, estimator, rows)
     if not rows.holds_texts and n_columns(rows) != estimator.n_features_in_:
+        turned = f": it has {len(rows)} rows and looks transposed" if len(rows) == estimator.n_features_in_ else ""
         raise InvalidInputError(
-            f"{rows.name} has {n_columns(rows)} columns and {folder} was fitted on {estimator.n_features_in_}; give "
-            f"rows with the same columns."
+            f"{rows.name} has {n_columns(rows)} columns and {folder} was fitted on {estimator.n_features_in_}{turned}; "
+            f"give rows with the same columns."
         )
     X = readable(estimator, rows)
     labels = _labels(rows, folder, estimator, data_dir) if probe else ()

@@ -43,7 +43,7 @@ _FLAGS = {
     "random_state": "--seed",
 }
 """Arguments that have a flag of their own; the others are given with --set."""
-_CHOICES = re.compile(r"\b(latent|inference|features|prior|form|estimator)='([\w-]+)'")
+_CHOICES = re.compile(r"\b(latent|inference|features|kl_annealing|prior|form|estimator)='([\w-]+)'")
 """Arguments of --set that sentences spell out with one of their values."""
 _ARGUMENT = re.compile(rf"\b({'|'.join(_FLAGS)})=('[^']*'|[\w.]*\w|)")
 
@@ -140,9 +140,10 @@ def in_flags(sentence: str) -> str:
     told = _ARGUMENT.sub(lambda found: f"{_FLAGS[found[1]]} {found[2].strip(chr(39))}".rstrip(), sentence)
     told = told.replace("--texts True", "--texts")  # a flag without a value
     told = _CHOICES.sub(r"--set \1=\2", told)
-    for name in ("random_state", "data_dir"):  # no setting in a file goes by these names
+    told, known, names = told.partition(" Known: ")  # a list of settings, as a file spells them
+    for name in ("random_state", "data_dir"):
         told = told.replace(name, _FLAGS[name])
-    return told
+    return told + known + names
 
 
 def _usage(error: Any) -> str:

@@ -54,7 +54,8 @@ def fit(
     model: Annotated[
         str | None,
         _option(
-            "sparse codes: vsc (the default), hsvae, sdlgm; dense: vae, betatcvae, matvae; of counts: nfa.", _MODEL
+            "sparse codes: vsc (the default), hsvae, sdlgm, gumbelvae; dense: vae, betatcvae, matvae; of counts: nfa.",
+            _MODEL,
         ),
     ] = None,
     n_components: Annotated[int | None, _option("Units to choose from; 64 unless told.", _MODEL)] = None,

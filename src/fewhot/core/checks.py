@@ -12,6 +12,8 @@ import numpy as np
 from fewhot.core.errors import InvalidParameterError
 
 LARGEST = 2**53
+LARGEST_WEIGHT = 1e18
+"""Beyond this, float32 cannot hold the sum of the squares of a few hundred gradients."""
 
 
 def whole_number(name: str, value: Any, *, least: int = 1) -> int:
@@ -35,6 +37,11 @@ def real_number(
         ceiling = "" if high == math.inf else f" and at most {high:g}"
         raise InvalidParameterError(f"{name} is {value!r}; it must be a {kind} {edge} {low:g}{ceiling}.")
     return float(value)
+
+
+def weight(name: str, value: Any) -> float:
+    """Return ``value`` as the weight of a term of an objective: from 0 to what leaves its gradients finite."""
+    return real_number(name, value, low=0, high=LARGEST_WEIGHT)
 
 
 def truth(name: str, value: Any) -> bool:

@@ -31,17 +31,30 @@ def folder_path(path: Any) -> Path:
 @contextmanager
 def replacing_file(path: Path) -> Generator[Path, None, None]:
     """Yield a temporary path beside ``path``; on success it takes the place of ``path``, on failure it is removed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
+    with replacing_files(path) as (temporary,):
         yield temporary
-        _finish(temporary)
-        os.replace(temporary, path)
-        _sync(path.parent)
+
+
+@contextmanager
+def replacing_files(*paths: Path) -> Generator[list[Path], None, None]:
+    """Yield temporary paths beside ``paths``; once all are written they take their places in order, or none does."""
+    temporaries: list[Path] = []
+    try:
+        for path in paths:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+            os.close(handle)
+            temporaries.append(Path(name))
+        yield temporaries
+        for temporary in temporaries:
+            _finish(temporary)
+        for temporary, path in zip(temporaries, paths, strict=True):
+            os.replace(temporary, path)
+        for folder in {path.parent for path in paths}:
+            _sync(folder)
     finally:
-        temporary.unlink(missing_ok=True)
+        for temporary in temporaries:
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -63,7 +76,12 @@ def replacing_folder(path: Path) -> Generator[Path, None, None]:
 def write_json(path: Path, value: Any) -> None:
     """Write ``value`` as readable JSON, atomically."""
     with replacing_file(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+        temporary.write_text(readable_json(value), encoding="utf-8")
+
+
+def readable_json(value: Any) -> str:
+    """Return ``value`` as the text of a file that people read, too."""
+    return json.dumps(value, indent=2) + "\n"
 
 
 def _finish(file: Path) -> None:

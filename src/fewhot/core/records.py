@@ -18,6 +18,9 @@ Params = dict[str, Tensor]
 Noise = dict[str, Tensor]
 """Explicit random numbers, by source; broadcastable over rows."""
 
+LARGEST_WHOLE = 2**24
+"""Above this, float32 does not tell neighbouring whole numbers apart."""
+
 
 class Dense(NamedTuple):
     """Rows as a matrix."""

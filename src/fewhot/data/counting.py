@@ -95,7 +95,7 @@ def vocabulary_of(
 ) -> list[str]:
     """Return the vocabulary that was given, or the most frequent words of the documents."""
     if vocabulary is not None:
-        return list(vocabulary)
+        return list(_columns_of(vocabulary))
     words = frequent_words(documents(), n_words, least_count=least_count)
     if not words:
         raise DataError("The documents have no words that occur often enough; give other documents or a vocabulary.")
@@ -103,6 +103,8 @@ def vocabulary_of(
 
 
 def _columns_of(vocabulary: Sequence[str]) -> dict[str, int]:
+    if isinstance(vocabulary, str):
+        raise InvalidParameterError("vocabulary is a text; give a list of words, one a column.")
     columns = {word: column for column, word in enumerate(vocabulary)}
     if not columns:
         raise InvalidParameterError("vocabulary has no words; give at least one.")

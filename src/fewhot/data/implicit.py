@@ -43,13 +43,17 @@ def implicit_table(
     real_number("least_rating", least_rating, low=0, high=HIGHEST_RATING)
     whole_number("least_items", least_items)
     users, items = array("q"), array("q")
+    any_rating = False
     try:
         for user, item, rating in ratings:
+            any_rating = True
             if rating >= least_rating:
                 users.append(user)
                 items.append(item)
     except OverflowError as error:
         raise DataError(f"{source} numbers a user or an item beyond 64 bits; get the published file.") from error
+    if not any_rating:
+        raise DataError(f"{source} has no ratings; get the published file.")
     if not users:
         raise DataError(f"{source} has no rating of at least {least_rating:g}; lower least_rating.")
     X, numbers = _ones(np.frombuffer(users, np.int64), np.frombuffer(items, np.int64), least_items)

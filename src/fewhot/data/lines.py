@@ -4,24 +4,41 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import reprlib
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from fewhot.core.errors import DataError, InvalidParameterError
+from fewhot.core.errors import DataError, InvalidParameterError, InvalidTypeError
 from fewhot.data.fetch import open_content
 
 _OPENERS: dict[bytes, Any] = {b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 
 
-def lines_of(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+def paths_of(paths: Any) -> list[Path]:
+    """Return one path or several, as text or Path, as a list of at least one.
+
+    >>> paths_of("a.txt") == paths_of([Path("a.txt")])
+    True
+    """
+    several = [paths] if isinstance(paths, str | Path) else paths
+    try:
+        found = [Path(path) for path in several]
+    except TypeError as error:
+        raise InvalidTypeError(f"paths is {reprlib.repr(paths)}; give the path of a file, or several.") from error
+    if not found:
+        raise InvalidParameterError("paths is empty; give the path of a file, or several.")
+    return found
+
+
+def lines_of(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Go through a text file (plain, gzip, bzip2 or xz) and give every line with its number, from 1.
 
     The line's end is taken off. Nothing but the line at hand is kept.
     """
-    with _opened(path) as file:
+    with _opened(Path(path)) as file:
         yield from decoded(file, path, encoding)
 
 

@@ -16,7 +16,7 @@ from fewhot.core.errors import DataError
 from fewhot.data.catalogue import DataFile, register_dataset
 from fewhot.data.files.table import Table
 from fewhot.data.implicit import LEAST_ITEMS, LEAST_RATING, Ratings, implicit_table, rating_of
-from fewhot.data.lines import bad_line, decoded, lines_of
+from fewhot.data.lines import bad_line, decoded, lines_of, paths_of
 
 _LICENCE = "GroupLens terms: research use with acknowledgement, no redistribution, no commercial use"
 _ADDRESS = "https://files.grouplens.org/datasets/movielens/"
@@ -104,7 +104,7 @@ def read_movielens(
     )
 
 
-def read_pairs(paths: Sequence[Path]) -> Table:
+def read_pairs(paths: str | Path | Sequence[str | Path]) -> Table:
     """Read users and their items, which are yes or no already: ``user item item ...`` a line, both numbered from 0.
 
     The rows of several files are put together; a user may be in all of them.
@@ -115,8 +115,9 @@ def read_pairs(paths: Sequence[Path]) -> Table:
         Ones (users, items) as CSR, without names.
     """
     users, items = array("q"), array("q")
-    for path in paths:
-        for number, line in lines_of(Path(path)):
+    files = paths_of(paths)
+    for path in files:
+        for number, line in lines_of(path):
             try:
                 user, *row = map(int, line.split())
                 users.extend([user] * len(row))
@@ -126,7 +127,8 @@ def read_pairs(paths: Sequence[Path]) -> Table:
             if min(user, *row, 0) < 0:
                 raise bad_line(number, path, "has a number below 0")
     if not users:
-        raise DataError(f"{', '.join(map(str, paths))} have no pair of a user and an item; get the published files.")
+        have = "has" if len(files) == 1 else "have"
+        raise DataError(f"{', '.join(map(str, files))} {have} no pair of a user and an item; get what was published.")
     rows, columns = np.frombuffer(users, np.int64), np.frombuffer(items, np.int64)
     X = sp.csr_array((np.ones(len(rows), dtype=np.float32), (rows, columns)))
     X.sum_duplicates()

@@ -9,7 +9,7 @@ from fewhot.core.errors import DataError
 from fewhot.data.catalogue import DataFile, register_dataset
 from fewhot.data.files.table import Table
 from fewhot.data.implicit import LEAST_ITEMS, LEAST_RATING, Ratings, implicit_table, rating_of
-from fewhot.data.lines import bad_line, lines_of
+from fewhot.data.lines import bad_line, lines_of, paths_of
 
 COMBINED = tuple(f"combined_data_{number}.txt" for number in (1, 2, 3, 4))
 TITLES = "movie_titles.csv"
@@ -17,9 +17,9 @@ PAGE = "https://www.kaggle.com/datasets/netflix-inc/netflix-prize-data"
 
 
 def read_netflix(
-    paths: Path | Sequence[Path],
+    paths: str | Path | Sequence[str | Path],
     *,
-    titles: Path | None = None,
+    titles: str | Path | None = None,
     least_rating: float = LEAST_RATING,
     least_items: int = LEAST_ITEMS,
 ) -> Table:
@@ -31,7 +31,7 @@ def read_netflix(
     Parameters
     ----------
     paths
-        A folder with files ``combined_data_*.txt`` or ``mv_*.txt``, or such files.
+        A folder with files ``combined_data_*.txt`` or ``mv_*.txt``, or such files, or one of them.
     titles
         The file of titles, ``movie_titles.csv`` or ``movie_titles.txt``. None takes the one in the folder; where there
         is none, films are called by their numbers.
@@ -50,13 +50,13 @@ def read_netflix(
     ----------
     Bennett and Lanning (2007), The Netflix Prize.
     """
-    if isinstance(paths, str | Path):
+    if isinstance(paths, str | Path) and not Path(paths).is_file():
         folder = Path(paths)
         files = _files_of(folder)
         beside = (folder / name for name in (TITLES, "movie_titles.txt"))
         titles = titles or next((place for place in beside if place.is_file()), None)
     else:
-        folder, files = None, [Path(path) for path in paths]
+        folder, files = None, paths_of(paths)
     return implicit_table(
         (rating for path in files for rating in _ratings(path)),
         {} if titles is None else dict(_titles(Path(titles))),

@@ -48,7 +48,7 @@ _LICENCE = "none stated (collected by K. Lang, 1995); the posts belong to their 
 _WORD = re.compile("[a-z]+")
 
 
-def read_features(path: Path, vocabulary: Path) -> Table:
+def read_features(path: str | Path, vocabulary: str | Path) -> Table:
     """Read word counts as the neural variational document model has them: ``label id:count id:count ...`` a line.
 
     Parameters
@@ -82,6 +82,8 @@ def read_features(path: Path, vocabulary: Path) -> Table:
         if not all(0 <= column < len(words) for column in columns[here]) or min(counts[here], default=1) < 1:
             raise bad_line(number, path, f"has an id outside 1 to {len(words)} or a count below 1")
         offsets.append(len(columns))
+    if not labels:
+        raise DataError(f"{path} has no documents; get the published file.")
     return Table(X=csr_of(offsets, columns, counts, len(words)), y=np.array(labels), feature_names=words)
 
 
@@ -123,7 +125,7 @@ def read_newsgroups(
     return Table(X=X, y=y.astype(np.int64), feature_names=chosen, label_names=names.tolist())
 
 
-def _vocabulary(path: Path) -> tuple[list[str], np.ndarray]:
+def _vocabulary(path: str | Path) -> tuple[list[str], np.ndarray]:
     words, totals = [], []
     for number, line in lines_of(path):
         try:

@@ -114,11 +114,21 @@ def padded_width(lengths: np.ndarray) -> int:
     return max(SMALLEST_WIDTH, 1 << (longest - 1).bit_length())
 
 
+def value_range(values: np.ndarray) -> tuple[float, float]:
+    """Return the least and the largest value, whatever their type; infinity and minus infinity of none.
+
+    >>> value_range(np.array([3, 1], dtype=np.uint8))
+    (1.0, 3.0)
+    """
+    return (float(values.min()), float(values.max())) if values.size else (np.inf, -np.inf)
+
+
 def _spec_of_sparse(csr: Any) -> DataSpec:
     n_rows, n_columns = csr.shape
     full = csr.nnz == n_rows * n_columns
-    low = float(csr.data.min(initial=np.inf if full else 0.0))
-    high = float(csr.data.max(initial=-np.inf if full else 0.0))
+    low, high = value_range(csr.data)
+    if not full:
+        low, high = min(low, 0.0), max(high, 0.0)
     integral = bool(np.all(csr.data == np.floor(csr.data)))
     return DataSpec(
         n_columns=n_columns,

@@ -12,7 +12,7 @@ from fewhot.core.errors import DataError
 from fewhot.data.catalogue import DataFile, register_dataset
 from fewhot.data.counting import count_words, csr_of, vocabulary_of
 from fewhot.data.files.table import Table
-from fewhot.data.lines import bad_line, lines_of
+from fewhot.data.lines import bad_line, lines_of, paths_of
 
 TOKENS = (
     "lyrl2004_tokens_train.dat.gz",
@@ -29,7 +29,11 @@ _SMALL = {"train": "rcv1_small.dat", "test": "rcv1_small_test.data"}
 
 
 def read_rcv1(
-    paths: Sequence[Path], *, n_words: int = 10_000, least_count: int = 3, vocabulary: Sequence[str] | None = None
+    paths: str | Path | Sequence[str | Path],
+    *,
+    n_words: int = 10_000,
+    least_count: int = 3,
+    vocabulary: Sequence[str] | None = None,
 ) -> Table:
     """Read stories of RCV1-v2 from its files of stems and count the stems.
 
@@ -40,7 +44,7 @@ def read_rcv1(
     Parameters
     ----------
     paths
-        The files ``lyrl2004_tokens_*.dat.gz``, compressed or not.
+        The files ``lyrl2004_tokens_*.dat.gz``, compressed or not, or one of them.
     n_words
         How many stems the vocabulary has: the most frequent ones of all stories.
     least_count
@@ -59,15 +63,16 @@ def read_rcv1(
     Krishnan, Liang and Hoffman (2018), On the challenges of learning with inference networks on sparse,
     high-dimensional data.
     """
+    files = paths_of(paths)
 
     def stories() -> Iterator[list[str]]:
-        return (stems for path in paths for stems in _stories(Path(path)))
+        return (stems for path in files for stems in _stories(path))
 
     chosen = vocabulary_of(stories, vocabulary, n_words, least_count=least_count)
     return Table(X=count_words(stories(), chosen), feature_names=chosen)
 
 
-def read_vowpal_wabbit(path: Path, n_columns: int) -> Table:
+def read_vowpal_wabbit(path: str | Path, n_columns: int) -> Table:
     """Read rows in Vowpal Wabbit's form: ``label |namespace id:value id:value ...`` a line, ids from 1.
 
     Returns
@@ -88,6 +93,8 @@ def read_vowpal_wabbit(path: Path, n_columns: int) -> Table:
         if not all(0 <= column < n_columns for column in columns[offsets[-1] :]):
             raise bad_line(number, path, f"has an id outside 1 to {n_columns}")
         offsets.append(len(columns))
+    if not labels:
+        raise DataError(f"{path} has no rows; get the published file.")
     return Table(X=csr_of(offsets, columns, values, n_columns), y=np.array(labels))
 
 

@@ -86,6 +86,17 @@ def named_columns(X: Any) -> Any:
     return X.var.iloc[:, :0].T if _is_anndata(X) else X
 
 
+def column_names(X: Any) -> list[str] | None:
+    """Return what the columns of a frame, an AnnData or rows on disk are called; None without names that are text."""
+    if _is_anndata(X):
+        names = list(X.var_names)
+    elif isinstance(X, StoredRows):
+        names = X.names
+    else:
+        names = list(X.columns) if hasattr(X, "columns") and hasattr(X, "dtypes") else None
+    return names if names is not None and all(isinstance(name, str) for name in names) else None
+
+
 def as_dataset(X: Any, name: str = "X") -> Dataset:
     """Return the data set of a validated array or sparse matrix, or of strings, which are texts.
 

@@ -7,7 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,12 +18,13 @@ from fewhot.core.errors import DataError, InvalidInputError
 from fewhot.core.files import folder_path
 from fewhot.core.records import Batch, DataSpec, Ragged
 from fewhot.data.dataset import CHUNK_ELEMENTS, Dataset, with_rows
-from fewhot.data.ragged import canonical, padded_width
+from fewhot.data.ragged import canonical, padded_width, value_range
 
 FORMAT = 1
 ARRAYS = {"data": np.float32, "indices": np.int32, "indptr": np.int64}
 FACTS = "rows.json"
 _ROWS_AT_ONCE = 4096
+_READ_AT_ONCE = 1 << 30  # bytes; Linux reads no more than two gigabytes in one call
 
 
 class StoredRows(ABC):
@@ -31,6 +32,8 @@ class StoredRows(ABC):
 
     shape: tuple[int, int]
     ndim = 2
+    names: list[str] | None = None
+    """What the columns are called; None where they have no names."""
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -80,7 +83,7 @@ class FolderRows(StoredRows):
         self.path = Path(path)
         if not is_rows_folder(self.path):
             raise DataError(f"{self.path} is no folder of sparse rows; make one by fewhot.data.write_rows(path, X).")
-        self.shape = _shape_in(self.path)
+        self.shape, self.names = _facts_in(self.path)
         try:
             arrays = {name: np.load(self.path / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
             self._begin = {name: _first_byte(self.path / f"{name}.npy") for name in ARRAYS}
@@ -124,22 +127,35 @@ class FolderRows(StoredRows):
         item = np.dtype(ARRAYS[name]).itemsize
         with (self.path / f"{name}.npy").open("rb", buffering=0) as file:
             runs = [
-                os.pread(file.fileno(), int(end - start) * item, self._begin[name] + int(start) * item)
+                piece
                 for start, end in zip(starts[first], ends[last], strict=True)
+                for piece in self._pieces(file, self._begin[name] + int(start) * item, int(end - start) * item)
             ]
         return np.frombuffer(bytearray().join(runs), dtype=ARRAYS[name])
 
+    def _pieces(self, file: IO[bytes], begin: int, n_bytes: int) -> Iterator[bytes]:
+        """Yield ``n_bytes`` of a file; one call may give fewer than it was asked for."""
+        while n_bytes:
+            piece = os.pread(file.fileno(), min(n_bytes, _READ_AT_ONCE), begin)
+            if not piece:
+                raise self._damaged("an array is cut off")
+            yield piece
+            begin, n_bytes = begin + len(piece), n_bytes - len(piece)
 
-def _shape_in(folder: Path) -> tuple[int, int]:
-    """Return the shape that a folder of rows says it has."""
+
+def _facts_in(folder: Path) -> tuple[tuple[int, int], list[str] | None]:
+    """Return the shape that a folder of rows says it has, and the names of its columns where it knows them."""
     try:
         facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
         version, (n_rows, n_columns) = facts["format"], map(int, facts["shape"])
+        names = facts.get("names")
+        if names is not None and (len(names) != n_columns or not all(isinstance(name, str) for name in names)):
+            raise ValueError("other names than columns")
     except (OSError, ValueError, TypeError, LookupError) as error:
         raise DataError(f"{folder / FACTS} is damaged; write the folder anew.") from error
     if version != FORMAT:
         raise DataError(f"{folder} was written by another version (format {version}); write it anew.")
-    return n_rows, n_columns
+    return (n_rows, n_columns), names
 
 
 def _first_byte(path: Path) -> int:
@@ -177,6 +193,7 @@ class ChosenRows(StoredRows):
         self.source = source
         self.places = places
         self.shape = (len(places), source.shape[1])
+        self.names = source.names
 
     def _rows(self, index: np.ndarray) -> sp.csr_array:
         return self.source.rows(self.places[index])
@@ -216,7 +233,8 @@ class StoredDataset(Dataset):
         for block in source.blocks():
             if not np.isfinite(block.data).all():
                 raise InvalidInputError(f"{name} has missing or infinite values; write it anew without them.")
-            low, high = min(low, block.data.min(initial=np.inf)), max(high, block.data.max(initial=-np.inf))
+            least, largest = value_range(block.data)
+            low, high = min(low, least), max(high, largest)
             integral = integral and bool(np.all(block.data == np.floor(block.data)))
             longest = max(longest, int(np.diff(block.indptr).max(initial=0)))
             n_stored += block.nnz
@@ -227,8 +245,8 @@ class StoredDataset(Dataset):
             n_columns=n_columns,
             n_rows=n_rows,
             sparse=True,
-            minimum=float(low),
-            maximum=float(high),
+            minimum=low,
+            maximum=high,
             integral=integral,
             binary=integral and low >= 0 and high <= 1,
         )

@@ -12,20 +12,19 @@ import scipy.sparse as sp
 
 from fewhot.core.errors import DataError, InvalidInputError, InvalidTypeError
 from fewhot.core.files import replacing_folder
+from fewhot.core.records import LARGEST_WHOLE
 from fewhot.data.dataset import CHUNK_ELEMENTS
-from fewhot.data.recognise import as_csr, as_matrix, check_scale
+from fewhot.data.recognise import as_csr, as_matrix, check_scale, column_names
 from fewhot.data.stored import ARRAYS, FACTS, FORMAT, StoredRows
 
-LARGEST_WHOLE = 2**24
-"""Above this, float32 does not tell neighbouring whole numbers apart."""
 LARGEST_COLUMN = int(np.iinfo(ARRAYS["indices"]).max)
 
 
 def write_rows(path: str | Path, X: Any) -> None:
     """Write a sparse matrix to a folder from which it can be read a few rows at a time.
 
-    Numbers are stored as float32. What a fit would refuse is refused here: missing and infinite values, numbers too
-    large, and whole numbers that float32 would change.
+    Numbers are stored as float32, and the names of columns where all rows have them. What a fit would refuse is refused
+    here: missing and infinite values, numbers too large, and whole numbers that float32 would change.
 
     Parameters
     ----------
@@ -51,13 +50,13 @@ def write_rows(path: str | Path, X: Any) -> None:
         _write(folder, _blocks(X))
 
 
-def _blocks(X: Any) -> Iterator[Any]:
-    """Yield the rows as canonical CSR, block by block where they come in blocks."""
+def _blocks(X: Any) -> Iterator[tuple[Any, list[str] | None]]:
+    """Yield the rows as canonical CSR, block by block where they come in blocks, and the names of their columns."""
     matrix = as_matrix(X)
     if isinstance(matrix, StoredRows):
-        yield from matrix.blocks()
+        yield from ((block, column_names(X)) for block in matrix.blocks())
     elif hasattr(matrix, "shape") or _is_table(matrix):
-        yield as_csr(matrix)
+        yield as_csr(matrix), column_names(X)
     elif isinstance(matrix, Iterable):
         for block in matrix:
             single = (isinstance(block, np.ndarray) or sp.issparse(block)) and block.ndim == 1
@@ -71,12 +70,13 @@ def _is_table(rows: Any) -> bool:
     return isinstance(rows, list | tuple) and len(rows) > 0 and isinstance(rows[0], list | tuple | int | float)
 
 
-def _write(folder: Path, blocks: Iterable[Any]) -> None:
+def _write(folder: Path, blocks: Iterable[tuple[Any, list[str] | None]]) -> None:
     parts = {name: (folder / f"{name}.part").open("wb") for name in ("data", "indices")}
     lengths: list[np.ndarray] = []
     n_columns: int | None = None
+    named: set[tuple[str, ...] | None] = set()
     try:
-        for csr in blocks:
+        for csr, names in blocks:
             width = int(csr.shape[1])
             if n_columns not in (None, width):
                 raise InvalidInputError(
@@ -85,6 +85,11 @@ def _write(folder: Path, blocks: Iterable[Any]) -> None:
             if width > LARGEST_COLUMN:
                 raise InvalidInputError(f"X has {width:,} columns; rows are stored with {LARGEST_COLUMN:,} at most.")
             n_columns = width
+            named.add(None if names is None else tuple(names))
+            if len(named - {None}) > 1:
+                raise InvalidInputError(
+                    "Blocks whose columns have other names were given; give all the same columns in the same order."
+                )
             parts["data"].write(_as_stored(csr.data).data)
             parts["indices"].write(np.ascontiguousarray(csr.indices, dtype=ARRAYS["indices"]).data)
             lengths.append(np.diff(csr.indptr))
@@ -97,7 +102,10 @@ def _write(folder: Path, blocks: Iterable[Any]) -> None:
     np.save(folder / "indptr.npy", indptr.astype(ARRAYS["indptr"]))
     for name in parts:
         _as_npy(folder / f"{name}.part", folder / f"{name}.npy", np.dtype(ARRAYS[name]), int(indptr[-1]))
-    facts = {"format": FORMAT, "shape": [len(indptr) - 1, n_columns]}
+    facts: dict[str, Any] = {"format": FORMAT, "shape": [len(indptr) - 1, n_columns]}
+    names = next(iter(named))
+    if len(named) == 1 and names is not None:
+        facts["names"] = names
     (folder / FACTS).write_text(json.dumps(facts) + "\n", encoding="utf-8")
 
 

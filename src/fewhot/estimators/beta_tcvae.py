@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from fewhot.core.checks import one_of, real_number
+from fewhot.core.checks import one_of, weight
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
 from fewhot.estimators.base import LatentEstimator
@@ -111,5 +111,5 @@ class BetaTCVAE(LatentEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        real_number("beta", self.beta, low=0)
+        weight("beta", self.beta)
         one_of("sampling", self.sampling, SAMPLINGS)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from torch import nn
 
-from fewhot.core.checks import one_of, real_number, truth
+from fewhot.core.checks import one_of, real_number, truth, weight
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
@@ -257,8 +257,9 @@ class HSVAE(GatedEstimator):
         super()._check_parameters()
         if self.gate_prior is not None:
             _check_pair(self.gate_prior)
-        for name in ("kl_weight", "gate_kl_weight", "spike_std"):
-            real_number(name, self._chosen(name), low=0)
+        for name in ("kl_weight", "gate_kl_weight"):
+            weight(name, self._chosen(name))
+        real_number("spike_std", self._chosen("spike_std"), low=0)
         one_of("form", self.form, ("auto", *FORMS))
         truth("slab_sees_gamma", self.slab_sees_gamma)
         if self.slab_sees_gamma and self.form == "collapsed":

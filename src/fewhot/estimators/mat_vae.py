@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from torch import nn
 
-from fewhot.core.checks import real_number
+from fewhot.core.checks import real_number, weight
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
 from fewhot.estimators.base import LatentEstimator
@@ -157,6 +157,6 @@ class MATVAE(LatentEstimator):
         super()._check_parameters()
         real_number("spike_weight", self.spike_weight, low=0, high=1)
         real_number("spike_std", self.spike_std, low=0, open_low=True)
-        real_number("kl_weight", self.kl_weight, low=0)
+        weight("kl_weight", self.kl_weight)
         if self.mmd_weight is not None:
             real_number("mmd_weight", self.mmd_weight, low=0)

@@ -10,10 +10,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from fewhot.core.checks import one_of, real_number, truth, whole_number
+from fewhot.codes import score
+from fewhot.core.checks import LARGEST_WEIGHT, one_of, real_number, truth, whole_number
+from fewhot.core.devices import in_float32
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.records import DataSpec
-from fewhot.core.registry import ESTIMATORS, LIKELIHOODS
+from fewhot.core.registry import ESTIMATORS
 from fewhot.core.schedules import Geometric, Linear, Schedule
 from fewhot.data import Dataset, as_dataset
 from fewhot.estimators.documentation import documented
@@ -149,6 +151,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
     (100, 5)
     """
 
+    _histories_in = np.float64  # counts too large for float32 are refused, not rounded
     fixed_priors = ()
     alpha = None
     dense_start = 0.0
@@ -290,6 +293,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         self.verbose = verbose
         self.callbacks = callbacks
 
+    @in_float32()
     def perplexity(self, X: Any, average: str = "document") -> float:
         r"""Return perplexity by the bound, the divergence inside; rows without counts are left out.
 
@@ -298,13 +302,13 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         """
         one_of("average", average, ("document", "corpus"))
         check_is_fitted(self)
-        likelihood = LIKELIHOODS.name_of(type(self.module_.decoder.head))
-        if likelihood != "multinomial":
+        if self.likelihood_ != "multinomial":
             raise InvalidParameterError(
-                f"Perplexity is of proportions, likelihood='multinomial', and this model has {likelihood!r}; compare "
-                f"models of the same likelihood by their bounds, score(X)."
+                f"Perplexity is of proportions, likelihood='multinomial', and this model has {self.likelihood_!r}; "
+                f"compare models of the same likelihood by their bounds, score(X)."
             )
-        return perplexity(self.score_samples(X), self._rows(X).totals(), average)
+        data = self._rows(X)
+        return perplexity(score(self.module_, data, self._encoding()), data.totals(), average)
 
     def _score_rows(self, rows: Histories) -> np.ndarray:
         """Return what the decoder expects of every item, given the code of each row."""
@@ -322,6 +326,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         return data
 
     def _build(self, spec: DataSpec, n_steps: int) -> LatentModel:
+        self._refuse_unused()
         return nfa(
             spec,
             **self._model_arguments(spec),
@@ -407,7 +412,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         real_number("inner_beta1", self.inner_beta1, low=0, high=0.999)
         if self.n_layers is not None and whole_number("n_layers", self.n_layers) > MOST_LAYERS:
             raise InvalidParameterError(f"n_layers is {self.n_layers}; it must be at most {MOST_LAYERS}.")
-        for name, high in (("dropout", 0.99), ("weight_decay", 1.0), ("kl_weight", float("inf"))):
+        for name, high in (("dropout", 0.99), ("weight_decay", 1.0), ("kl_weight", LARGEST_WEIGHT)):
             if getattr(self, name) is not None:
                 real_number(name, getattr(self, name), low=0, high=high)
         if truth("decoupled_weight_decay", self.decoupled_weight_decay) and not self._chosen("weight_decay"):
@@ -419,6 +424,26 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
             raise InvalidParameterError(
                 "inference='svi' has no network whose gates the dial could set, and latent='spike-slab' needs it; give "
                 "inference='refined' or 'amortised'."
+            )
+
+    def _refuse_unused(self) -> None:
+        """Refuse what was given and would change nothing. A saved model that was given such things still loads."""
+        inference, features = self._chosen("inference"), self._chosen("features")
+        for name, default in (("phase_order", ORDERS[0]), ("encoder_by", TEACHERS[0])):
+            if inference != "refined" and getattr(self, name) != default:
+                raise InvalidParameterError(
+                    f"{name} says how the two networks learn from optimised local parameters, and "
+                    f"inference={inference!r} does not; give inference='refined'."
+                )
+        if self.kl_annealing_steps is not None and self._chosen("kl_annealing") == "none":
+            raise InvalidParameterError(
+                "kl_annealing_steps says how long the weight of the divergence grows, and kl_annealing='none' keeps it "
+                "fixed; give kl_annealing='linear'."
+            )
+        if self.idf != "paper" and features not in ("auto", "tfidf"):
+            raise InvalidParameterError(
+                f"idf says how words are weighted, and features={features!r} has no such weights; give "
+                f"features='tfidf'."
             )
 
     def _check_epochs(self) -> None:

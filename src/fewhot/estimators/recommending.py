@@ -24,6 +24,8 @@ class RecommenderMixin:
     """
 
     n_features_in_: int
+    _histories_in: type = np.float32
+    """The type of numbers in which `_score_rows` takes histories."""
 
     def score_items(self, X: Any) -> np.ndarray:
         """Return the score of every item for every user of X, dense, (users, items); higher is better.
@@ -65,14 +67,18 @@ class RecommenderMixin:
         """Yield the histories of a few users at a time; rows on disk are read as they are needed."""
         check_is_fitted(self)
         estimator: Any = self
+        if getattr(estimator, "vocabulary_", None) is not None:
+            raise InvalidInputError(
+                "Items are recommended from rows of counts, and the model was fitted on texts; fit it on such rows."
+            )
         matrix = as_matrix(X)
         if isinstance(matrix, StoredRows):
             check_filled(matrix)
             for part in chunks(*matrix.shape):
                 some = matrix.rows(np.arange(part.start, part.stop))
-                yield interactions_of(estimator, some, fitting=False, named=X)
+                yield interactions_of(estimator, some, fitting=False, dtype=self._histories_in, named=X)
             return
-        rows = interactions_of(estimator, X, fitting=False)
+        rows = interactions_of(estimator, X, fitting=False, dtype=self._histories_in)
         for part in chunks(*rows.shape):
             yield rows[part]
 

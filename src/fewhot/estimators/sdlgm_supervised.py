@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 
-from fewhot.core.checks import one_of, real_number, whole_number
+from fewhot.core.checks import one_of, real_number, weight, whole_number
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.records import DataSpec, Knobs
 from fewhot.data import LabelledDataset
@@ -168,7 +168,7 @@ class SupervisedSDLGM(LatentEstimator):
         if self.n_slots is not None:
             whole_number("n_slots", self.n_slots)
         real_number("label_weight", self.label_weight, low=0, open_low=True)
-        real_number("kl_weight", self.kl_weight, low=0)
+        weight("kl_weight", self.kl_weight)
         real_number("dropout", self.dropout, low=0, high=0.99)
         real_number("hidden_dropout", self.hidden_dropout, low=0, high=0.99)
         real_number("weight_decay", self.weight_decay, low=0)

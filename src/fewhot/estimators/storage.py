@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from fewhot.core.devices import in_float32, resolve_device
 from fewhot.core.errors import FewhotError, InvalidParameterError, NotSavableError, RunFolderError
-from fewhot.core.files import folder_path, replacing_file, write_json
+from fewhot.core.files import folder_path, readable_json, replacing_files
 from fewhot.core.parts import UserParts, decode, encode
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
@@ -34,7 +34,7 @@ _UNSAVED = ("callbacks",)
 
 
 def save(estimator: Any, path: str | Path) -> None:
-    """Write a fitted estimator into ``path``; each file appears whole or not at all, the configuration last."""
+    """Write a fitted estimator into ``path``; the files appear once all are whole, the configuration last."""
     folder = folder_path(path)
     config = _config_of(estimator)  # raises before anything is written
     tensors = {name: value.detach().cpu().contiguous() for name, value in estimator.module_.state_dict().items()}
@@ -52,13 +52,16 @@ def write_run(
     if os.path.exists(folder) and not os.path.isdir(folder):  # pathlib's raise where a name is too long
         raise RunFolderError(f"{folder} is a file; choose a folder to save to.")
     try:
+        texts = (history.as_lines(records), readable_json(config))
+    except (TypeError, ValueError) as error:
+        raise NotSavableError(f"What was learned cannot be written as JSON ({error}); nothing was saved.") from error
+    try:
         refuse_foreign(folder)
         _refuse_other_runs(folder, is_this_run)
-        folder.mkdir(parents=True, exist_ok=True)
-        with replacing_file(folder / WEIGHTS) as temporary:
-            save_file(tensors, temporary, metadata={"format": CONFIG_FORMAT})
-        history.write(folder / HISTORY, list(records))
-        write_json(folder / CONFIG, config)
+        with replacing_files(folder / WEIGHTS, folder / HISTORY, folder / CONFIG) as (weights, *others):
+            save_file(tensors, weights, metadata={"format": CONFIG_FORMAT})
+            for file, text in zip(others, texts, strict=True):
+                file.write_text(text, encoding="utf-8")
     except FewhotError:
         raise
     except (OSError, SafetensorError) as error:

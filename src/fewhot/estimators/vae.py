@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from fewhot.core.checks import one_of, real_number
+from fewhot.core.checks import one_of, real_number, weight
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
 from fewhot.estimators.base import LatentEstimator
@@ -117,6 +117,6 @@ class VAE(LatentEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        real_number("beta", self.beta, low=0)
+        weight("beta", self.beta)
         one_of("penalty", self.penalty, (None, "l1", "l2"))
         real_number("penalty_weight", self.penalty_weight, low=0)

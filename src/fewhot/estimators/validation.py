@@ -174,16 +174,13 @@ def _checked(estimator: BaseEstimator, matrix: Any, columns: Any, *, fitting: bo
     scikit-learn's ``validate_data``, but for the names, which are read from ``columns``.
     """
     try:
-        _check_feature_names(estimator, columns, reset=fitting)
+        _check_names(estimator, columns, fitting=fitting)
         checked = check_array(matrix, accept_sparse=_SPARSE, dtype=_DTYPES, estimator=estimator, input_name="X")
         _check_n_features(estimator, matrix, reset=fitting)
         return checked
     except ValueError as error:
-        if not fitting and _is_transposed(matrix, getattr(estimator, "n_features_in_", None)):
-            raise InvalidInputError(
-                f"{name} has {matrix.shape[0]} rows and {matrix.shape[1]} columns, and the model knows "
-                f"{matrix.shape[0]} columns: it looks transposed; give {name}.T."
-            ) from error
+        if not fitting:
+            _refuse_transposed(estimator, matrix, name, error)
         raise InvalidInputError(_one_sentence(error, name)) from error
     except TypeError as error:
         raise InvalidTypeError(_one_sentence(error, name, f"; accepted are {ACCEPTED}.")) from error
@@ -193,11 +190,26 @@ def _stored(estimator: BaseEstimator, rows: StoredRows, columns: Any, fitting: b
     """Return rows that stay on disk, with scikit-learn's count and names of columns."""
     check_filled(rows, name)
     try:
-        _check_feature_names(estimator, columns, reset=fitting)
+        _check_names(estimator, columns, fitting=fitting)
         _check_n_features(estimator, rows, reset=fitting)
     except ValueError as error:
+        if not fitting:
+            _refuse_transposed(estimator, rows, name, error, remedy="write its transpose to another folder")
         raise InvalidInputError(_one_sentence(error, name)) from error
     return as_dataset(rows, name)
+
+
+def _check_names(estimator: BaseEstimator, columns: Any, *, fitting: bool) -> None:
+    """Check the names of columns as scikit-learn does, which does not know those of rows on disk."""
+    names = columns.names if isinstance(columns, StoredRows) else None
+    if names is None:
+        _check_feature_names(estimator, columns, reset=fitting)
+    elif fitting:
+        estimator.feature_names_in_ = np.array(names, dtype=object)  # pyright: ignore[reportAttributeAccessIssue]
+    else:
+        known = getattr(estimator, "feature_names_in_", None)
+        if known is not None and list(known) != names:
+            raise ValueError("The feature names should match those that were passed during fit.")
 
 
 def check_filled(rows: StoredRows, name: str = "X") -> None:
@@ -206,9 +218,16 @@ def check_filled(rows: StoredRows, name: str = "X") -> None:
         raise InvalidInputError(f"{name} has shape {rows.shape}; give at least one row and one column.")
 
 
-def _is_transposed(matrix: Any, n_columns: int | None) -> bool:
+def _refuse_transposed(
+    estimator: BaseEstimator, matrix: Any, name: str, error: ValueError, remedy: str | None = None
+) -> None:
+    """Refuse rows as many as the model knows columns, which they have not; others are for the caller to refuse."""
     shape = getattr(matrix, "shape", ())
-    return len(shape) == 2 and shape[0] == n_columns != shape[1]
+    if len(shape) == 2 and shape[0] == getattr(estimator, "n_features_in_", None) != shape[1]:
+        raise InvalidInputError(
+            f"{name} has {shape[0]} rows and {shape[1]} columns, and the model knows {shape[0]} columns: it looks "
+            f"transposed; {remedy or f'give {name}.T'}."
+        ) from error
 
 
 def _check_resolution(rows: np.ndarray, name: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from fewhot.core.errors import InvalidInputError
-from fewhot.core.records import ColumnMoments, DataSpec
+from fewhot.core.records import LARGEST_WHOLE, ColumnMoments, DataSpec
 
 SMALLEST_MEAN = 1e-5
 """Column means are moved this far inside their support before a log or a logit is taken."""
@@ -32,15 +32,11 @@ def require_unit_interval(spec: DataSpec, family: str, remedy: str) -> None:
         )
 
 
-LARGEST_COUNT = 2**24
-"""Above this, float32 does not tell neighbouring whole numbers apart."""
-
-
 def require_counts(spec: DataSpec, family: str) -> None:
     """Refuse data with negative or fractional values, and counts too large to be exact."""
-    if spec.counts and spec.maximum > LARGEST_COUNT:
+    if spec.counts and spec.maximum > LARGEST_WHOLE:
         raise InvalidInputError(
-            f"The data hold counts up to {spec.maximum:g}, and {family} is exact up to {LARGEST_COUNT:,}; "
+            f"The data hold counts up to {spec.maximum:g}, and {family} is exact up to {LARGEST_WHOLE:,}; "
             f"count in larger units, or {ANOTHER}."
         )
     if not spec.counts:

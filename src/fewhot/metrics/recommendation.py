@@ -41,7 +41,7 @@ class RankingScores:
         return self.estimates[name]
 
     def minus(self, other: RankingScores) -> dict[str, Estimate]:
-        r"""Return the paired differences to another recommender on the same users, by metric.
+        r"""Return the paired differences to another recommender on the same users, by each metric they share.
 
         .. math:: d_u = m_u - m'_u, \qquad \bar d \pm \mathrm{se}(d)
 
@@ -49,6 +49,11 @@ class RankingScores:
         """
         if not np.array_equal(self.n_held_out, other.n_held_out):
             raise InvalidInputError("The two were evaluated on other users or held-out items; use the same for both.")
+        if not self.estimates.keys() & other.estimates.keys():
+            raise InvalidInputError(
+                f"One was evaluated by {', '.join(self.estimates)} and the other by {', '.join(other.estimates)}; "
+                f"evaluate both by a metric they share."
+            )
         skipped = int((self.n_held_out == 0).sum())
         return {
             name: estimate(one.values - other.estimates[name].values, skipped=skipped)

@@ -78,7 +78,7 @@ def jacobian_spectrum(decoder: Any, at: Any = None, *, n_draws: int = 0, random_
     if module is None and at is None:
         raise InvalidParameterError("at is None and decoder is a function; give the code to differentiate at.")
     if module is None:
-        jacobian = _jacobian(decoder, torch.as_tensor(np.asarray(at), dtype=torch.float32))
+        jacobian = _jacobian(decoder, torch.as_tensor(_code(at), dtype=torch.float32))
     else:
         codes = _codes(module, at, whole_number("n_draws", n_draws, least=0), random_state)
         jacobian = torch.zeros((), dtype=torch.float64, device=codes.device)
@@ -97,15 +97,20 @@ def _codes(module: Any, at: Any, n_draws: int, random_state: Any) -> Tensor:
     """Return the codes to differentiate at, (n, K)."""
     device = next(module.parameters()).device
     if not n_draws:
-        code = np.zeros(module.latent.n_latent) if at is None else as_numbers(at, "at")
-        if code.shape != (module.latent.n_latent,) or not np.isfinite(code).all():
-            raise InvalidInputError(
-                f"at has shape {code.shape}; it must be a code of {module.latent.n_latent} finite numbers."
-            )
+        code = np.zeros(module.latent.n_latent) if at is None else _code(at, module.latent.n_latent)
         return torch.as_tensor(code, dtype=torch.float32, device=device)[None]
     with torch.no_grad():
         generator = stream(resolve_seed(random_state), "spectrum", device=device)
         return module.prior.sample(n_draws, module.posterior_of, generator)
+
+
+def _code(at: Any, n_units: int | None = None) -> np.ndarray:
+    """Return a code as an array, (K,); None lets it have any length."""
+    code = as_numbers(at, "at", "a unit")
+    if code.ndim != 1 or not code.size or len(code) != (n_units or len(code)) or not np.isfinite(code).all():
+        wanted = "finite numbers, one a unit" if n_units is None else f"{n_units} finite numbers"
+        raise InvalidInputError(f"at has shape {code.shape}; it must be a code of {wanted}.")
+    return code
 
 
 def _jacobian(function: Callable[[Tensor], Tensor], z: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from fewhot.core.errors import RunFolderError
@@ -23,7 +24,12 @@ def append(path: Path, record: Record) -> None:
 def write(path: Path, records: list[Record]) -> None:
     """Write all lines anew, atomically."""
     with replacing_file(path) as temporary:
-        temporary.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+        temporary.write_text(as_lines(records), encoding="utf-8")
+
+
+def as_lines(records: Sequence[Record]) -> str:
+    """Return the text of a history."""
+    return "".join(json.dumps(record) + "\n" for record in records)
 
 
 def read(path: Path) -> list[Record]:

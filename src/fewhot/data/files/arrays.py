@@ -75,7 +75,8 @@ def read_mtx(path: Path, label: str | int | None = None) -> Table:
 def read_rows_folder(path: Path, label: str | int | None = None) -> Table:
     """Read all rows of a folder that `write_rows` made."""
     _no_label_column(path, label)
-    return Table(X=as_float32(open_rows(path).tocsr(), path))
+    rows = open_rows(path)
+    return Table(X=as_float32(rows.tocsr(), path), feature_names=rows.names)
 
 
 def read_h5ad(path: Path, label: str | int | None = None) -> Table:
