@@ -130,6 +130,22 @@ def test_a_kl_is_not_called_good_where_no_unit_varies(one_code: Summary) -> None
     assert "how far the codes are from the prior" in found.why
 
 
+def test_gates_that_are_the_same_for_all_rows_are_told_whatever_they_cost(planted: PlantedRows) -> None:
+    model = fh.VSC(4, alpha=0.5, hidden_layer_sizes=(8,), max_steps=20, device="cpu", random_state=0).fit(planted.X)
+    with torch.no_grad():
+        for name, value in model.module_.latent.named_parameters():
+            value.fill_(2.0) if "bias" in name else value.zero_()
+    summary = summarise(model, planted.X[:50])
+    assert summary.value("information") > 2
+    assert summary.value("mutual_information") == pytest.approx(0.0, abs=1e-3)
+    assert "one_code" in [alarm.name for alarm in alarms(summary)]
+
+
+def test_nothing_is_said_of_a_few_rows(planted: PlantedRows) -> None:
+    model = fh.VSC(4, alpha=0.5, hidden_layer_sizes=(8,), max_steps=20, device="cpu", random_state=0).fit(planted.X)
+    assert summarise(model, planted.X[:15]).verdict("mutual_information") == ""
+
+
 def test_the_default_mat_vae_beats_a_constant_code(planted: PlantedRows) -> None:
     model = fh.MATVAE(
         n_components=8, hidden_layer_sizes=(32,), max_steps=2000, batch_size=64, device="cpu", random_state=0

@@ -58,6 +58,7 @@ def _found(summary: Summary) -> Iterator[Alarm]:
         yield from _gates(summary)
     else:
         yield from _says_nothing(summary)
+    yield from _one_code(summary)
     yield from _bounds(summary)
     if summary.facts.get("grey_levels"):
         yield Alarm(
@@ -83,6 +84,18 @@ def _says_nothing(summary: Summary) -> Iterator[Alarm]:
             severity="serious",
             sentence=f"The codes carry {summary.value('information'):.2g} nats a row, so they say next to nothing "
             f"about it; lower the weight of the KL or train longer.",
+        )
+
+
+def _one_code(summary: Summary) -> Iterator[Alarm]:
+    """Look at codes that cost something and are not empty, and are yet the same for all rows."""
+    if summary.verdict("mutual_information") == "poor" and summary.verdict("information") in ("good", "fair"):
+        yield Alarm(
+            name="one_code",
+            severity="serious",
+            sentence=f"The codes cost {summary.value('information'):.2g} nats a row and tell rows apart by "
+            f"{summary.value('mutual_information'):.2g}, so all rows have about the same one; lower the weights of the "
+            f"KL, train longer, or give against_collapse= what keeps codes in use.",
         )
 
 

@@ -17,7 +17,7 @@ from fewhot.metrics.calibration import self_calibration
 from fewhot.metrics.code_kinds import Kind, activity_probabilities, code_matrix
 from fewhot.metrics.estimates import Estimate, estimate
 from fewhot.metrics.examples import transformed
-from fewhot.metrics.likelihood import exact_bound, information, iwae, perplexity, relaxation_gap
+from fewhot.metrics.likelihood import exact_bound, information, iwae, mutual_information, perplexity, relaxation_gap
 from fewhot.metrics.marginal_probing import MarginalKind, MarginalProbe, marginal_probe
 from fewhot.metrics.matrices import has_rows, row_sums, rows_at
 from fewhot.metrics.probing import ProbeResult, linear_probe, probe_codes, stratified_rows
@@ -27,6 +27,7 @@ from fewhot.metrics.verdicts import RULES
 
 IWAE_DRAWS = 64
 IWAE_ROWS = 1000
+COMPARED_ROWS, LEAST_COMPARED = 300, 20
 N_LABELS = 5000
 _SEED = 0
 _KINDS: tuple[Kind, ...] = ("map", "mean", "sample")
@@ -122,6 +123,7 @@ def _bounds(estimator: Any, X: Any, mute: bool) -> list[Number]:
         _of("iwae", tight, nats, f"a tighter bound, from {IWAE_DRAWS} weighted draws on {some}"),
         _of("slack", slack, nats, "what the bound leaves unsaid on those rows, at least"),
         _of("information", carried, nats, "how much a code says about its row, at most", said),
+        _told_apart(estimator, subset, len(rows)),
         _of("relaxation_gap", gap, nats, "what the bound gains from the gates of training", gap.mean / scale),
     ]
     if LIKELIHOODS.name_of(estimator.module_.decoder.head.__class__) == "multinomial":
@@ -147,6 +149,15 @@ def _bounds(estimator: Any, X: Any, mute: bool) -> list[Number]:
 def _n_held_out(estimator: Any, n_rows: int) -> float:
     """Return how many rows were held out; rows given for that are taken to be as many as these."""
     return estimator.validation_fraction * estimator.data_spec_.n_rows or float(n_rows)
+
+
+def _told_apart(estimator: Any, X: Any, n_rows: int) -> Number:
+    """Return by how much codes differ from row to row; of a few rows nothing is said."""
+    compared = min(n_rows, COMPARED_ROWS)
+    apart = mutual_information(estimator, X, COMPARED_ROWS)
+    meaning = f"how much codes tell rows apart by, at most {np.log(compared):.1f} of {compared} rows"
+    judged = apart.mean if compared >= LEAST_COMPARED else np.nan
+    return _of("mutual_information", apart, "nats a row", meaning, judged)
 
 
 def _perplexity(estimator: Any, X: Any, bounds: np.ndarray) -> list[Number]:

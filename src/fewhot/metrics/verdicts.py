@@ -53,6 +53,14 @@ RULES: dict[str, Rule] = {
         higher=True,
         because="below half a nat a code cannot even tell two kinds of rows apart",
     ),
+    "mutual_information": Rule(
+        what="the number of nats by which codes tell rows apart",
+        good=1.0,
+        fair=0.5,
+        higher=True,
+        because="a coin tells two kinds of rows apart by 0.7 nats, and a code can cost many nats and be the same for "
+        "all rows",
+    ),
     "relaxation_gap": Rule(
         what="the flattery of relaxed gates, as a share of the nats the code carries (at least 1)",
         good=0.1,
