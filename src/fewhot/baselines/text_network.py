@@ -57,12 +57,6 @@ class TextNetwork(Part):
         """Whether training may draw from torch's global generators, as dropout in a user's module does."""
         return not self.frozen and not isinstance(self.encoder.body, WordGRU | Pretrained)
 
-    def train(self, mode: bool = True) -> TextNetwork:
-        """Train what learns: a frozen encoder stays as in use."""
-        super().train(mode)
-        self.encoder.train(mode and not self.frozen)
-        return self
-
     def forward(self, x: Rows) -> Tensor:
         """Return the logits of texts, or of vectors that the encoder made before."""
         return self.head(self.encoder(x) if isinstance(x, Tokens) else x.dense())
