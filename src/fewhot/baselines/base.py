@@ -28,6 +28,9 @@ class Baseline(BaseEstimator):
     def _check_parameters(self) -> None:
         """Refuse arguments that no fit can use."""
 
+    def _after_loading(self) -> None:
+        """Do what is left to do once all that was learned is read from a file."""
+
 
 class Recommender(RecommenderMixin, Baseline):
     """A recommender fitted on histories, (users, items). Subclasses define `_fit` and `_score_rows`."""

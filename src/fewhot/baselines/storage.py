@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from fewhot.core.errors import FewhotError, NotSavableError, RunFolderError
 from fewhot.core.files import folder_path
-from fewhot.core.parts import decode, encode
+from fewhot.core.parts import UserParts, decode, encode
 from fewhot.core.registry import BASELINES
+from fewhot.core.seeding import seeded
 from fewhot.core.version import __version__
 from fewhot.estimators.storage import FORMAT_VERSION, read_tensors, write_run
 from fewhot.training.run_folder import CONFIG, CONFIG_FORMAT
@@ -46,18 +47,24 @@ def save(baseline: Any, path: str | Path) -> None:
     write_run(folder, config, tensors)
 
 
-def restore(folder: Path, config: dict[str, Any], device: str) -> Any:
+def restore(folder: Path, config: dict[str, Any], parts: UserParts | None, device: str) -> Any:
     """Return the fitted baseline of a folder whose configuration was read; one that trains works on ``device``."""
+    with seeded(0, "loading"):  # modules draw weights before they are given those of the run
+        return _restored(folder, config, parts, device)
+
+
+def _restored(folder: Path, config: dict[str, Any], parts: UserParts | None, device: str) -> Any:
     tensors = read_tensors(folder)
     try:
-        parameters = decode(config["parameters"])
+        parameters = decode(config["parameters"], parts)
         if "device" in parameters:
             parameters["device"] = device
         baseline = BASELINES[config["baseline"]](**parameters)
         baseline._check_parameters()
         for name, value in config["fitted"].items():
-            setattr(baseline, _learned_name(name), _value(name, value, tensors))
+            setattr(baseline, _learned_name(name), _value(name, value, tensors, parts))
         _check_whole(baseline)
+        baseline._after_loading()
     except FewhotError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -76,6 +83,11 @@ def _learned(baseline: Any) -> tuple[dict[str, Tensor], dict[str, Any]]:
         if sp.issparse(value):
             fitted[name] = {"sparse": [int(length) for length in value.shape]}
             tensors |= {f"{name}.{part}": torch.from_numpy(getattr(value, part)) for part in _SPARSE}
+        elif isinstance(value, nn.Module):
+            fitted[name] = encode(value)
+            tensors |= {f"{name}.{key}": part.detach().cpu().contiguous() for key, part in value.state_dict().items()}
+        elif isinstance(value, np.ndarray) and value.dtype.kind not in "biuf" and name != _NAMES:
+            fitted[name] = {"listed": encode(value), "dtype": value.dtype.kind}
         elif isinstance(value, np.ndarray) and name != _NAMES:
             fitted[name] = {"dense": list(value.shape)}
             tensors[name] = torch.from_numpy(np.ascontiguousarray(value))
@@ -103,17 +115,32 @@ def _check_whole(baseline: Any) -> None:
                 raise ValueError(f"{name} is no array")
 
 
-def _value(name: str, value: Any, tensors: dict[str, Tensor]) -> Any:
+def _value(name: str, value: Any, tensors: dict[str, Tensor], parts: UserParts | None) -> Any:
     if name == _NAMES:
         return np.asarray(value, dtype=object)
     if not isinstance(value, dict):
         return value
+    if "part" in value:
+        return _part(name, value, tensors, parts)
+    if "listed" in value:
+        return np.array(value["listed"], dtype=object if value["dtype"] == "O" else str)
     if "sparse" in value:
-        parts = tuple(tensors[f"{name}.{part}"].numpy() for part in _SPARSE)
-        matrix: Any = sp.csr_array(parts, shape=tuple(value["sparse"]))
+        arrays = tuple(tensors[f"{name}.{part}"].numpy() for part in _SPARSE)
+        matrix: Any = sp.csr_array(arrays, shape=tuple(value["sparse"]))
         matrix.check_format(full_check=True)  # a damaged file could point outside the matrix
         return matrix
     array = tensors[name].numpy()
     if list(array.shape) != value["dense"]:
         raise ValueError(f"{name} has shape {array.shape}, not {tuple(value['dense'])}")
     return array
+
+
+def _part(name: str, config: dict[str, Any], tensors: dict[str, Tensor], parts: UserParts | None) -> Any:
+    """Return a part as it was built, and a module with its weights."""
+    part, own = decode(config, parts), f"{name}."
+    if isinstance(part, nn.Module):
+        try:
+            part.load_state_dict({key.removeprefix(own): t for key, t in tensors.items() if key.startswith(own)})
+        except RuntimeError as error:
+            raise ValueError(f"{name} has other weights than those of the run") from error
+    return part

@@ -92,7 +92,7 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
     folder = folder_path(path)
     config = _read_config(folder)
     if "baseline" in config:  # a package above this one, which is loaded for those who use it
-        return import_module("fewhot.baselines.storage").restore(folder, config, device)
+        return import_module("fewhot.baselines.storage").restore(folder, config, parts, device)
     try:
         cls = ESTIMATORS[config["estimator"]]
         estimator = cls(**_decode_parameters(config["parameters"], parts))

@@ -124,6 +124,16 @@ def class_places(y: Any, n_rows: int, name: str = "y", rows: str = "X") -> tuple
         raise InvalidInputError(f"{name} mixes labels that have no common order; give numbers or names.") from error
 
 
+def places_among(classes: np.ndarray, y: Any, n_rows: int, name: str = "y", rows: str = "X") -> np.ndarray:
+    """Return each row's place among classes that are known already; refuse a class that is not among them."""
+    own, places = class_places(y, n_rows, name, rows)
+    known = {label: place for place, label in enumerate(classes.tolist())}
+    unknown = next((label for label in own.tolist() if label not in known), None)
+    if unknown is not None:
+        raise InvalidInputError(f"{name} has the class {unknown!r}, which no training row has; leave its rows out.")
+    return np.array([known[label] for label in own.tolist()])[places]
+
+
 def _is_missing(label: Any) -> bool:
     """Say whether a label is none: None, pandas' NA, or NaN, which differs from itself."""
     return label is None or type(label).__name__ == "NAType" or label != label

@@ -11,7 +11,7 @@ from fewhot.core.checks import one_of, real_number, whole_number
 from fewhot.core.devices import in_float32
 from fewhot.core.errors import InvalidInputError
 from fewhot.core.seeding import derive_seed, resolve_seed
-from fewhot.metrics.classes import class_places
+from fewhot.metrics.classes import class_places, places_among
 from fewhot.metrics.code_draws import CodeDraws, FixedCodes, PosteriorDraws
 from fewhot.metrics.code_kinds import code_matrix
 from fewhot.metrics.marginal_classifier import LabelledCodes, Training, answers, trained_classifier
@@ -222,14 +222,8 @@ def _labelled(given: _Given, classes: np.ndarray, n_units: int) -> LabelledCodes
         raise InvalidInputError(
             f"{given.rows} has {codes.n_units} columns and the training rows have {n_units}; give rows of one width."
         )
-    own, places = class_places(given.labels, codes.n_rows, given.name, given.rows)
-    known = {label: place for place, label in enumerate(classes.tolist())}
-    unknown = next((label for label in own.tolist() if label not in known), None)
-    if unknown is not None:
-        raise InvalidInputError(
-            f"{given.name} has the class {unknown!r}, which no training row has; leave its rows out."
-        )
-    return LabelledCodes(codes, np.arange(codes.n_rows), np.array([known[label] for label in own.tolist()])[places])
+    places = places_among(classes, given.labels, codes.n_rows, given.name, given.rows)
+    return LabelledCodes(codes, np.arange(codes.n_rows), places)
 
 
 def _held_out(given: _Given, classes: np.ndarray, n_units: int) -> LabelledCodes | None:
