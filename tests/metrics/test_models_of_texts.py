@@ -83,7 +83,8 @@ def test_texts_in_any_container_have_the_same_numbers(words: Any) -> None:
 def test_the_tighter_bound_is_measured_on_a_sample_of_many_texts(words: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["fewhot.metrics.summarise"], "IWAE_ROWS", 30)
     summary = metrics.summarise(words, TEXTS)
-    assert summary.get("iwae").meaning.endswith("on 30 rows")
+    of_those = summary.value("iwae") - summary.value("slack")
+    assert summary.get("iwae").meaning.endswith(f"on 30 rows, whose bound is {of_those:.1f}")
 
 
 def test_the_marginal_probe_learns_from_the_rows_it_is_given(words: Any) -> None:
