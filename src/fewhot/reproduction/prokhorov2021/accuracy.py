@@ -13,6 +13,7 @@ from fewhot.reproduction.prokhorov2021.grid import (
     COMPARED,
     CORPORA,
     DENSE,
+    FROZEN,
     HIERARCHICAL,
     MATCHED,
     MATCHING_WEIGHTS,
@@ -23,6 +24,7 @@ from fewhot.reproduction.prokhorov2021.grid import (
     PRETRAINED_HIERARCHICAL,
     PRIORS,
     PROTOCOL,
+    SIMPLE,
     SPARSE_PRIOR,
     accuracy_cells,
     pretrained_cells,
@@ -99,8 +101,9 @@ def _in_use(measured: Measurements) -> list[Check]:
 def _kinds(measured: Measurements) -> list[dict[str, Any]]:
     """Return what tells models apart, each once."""
     names = ("data", "n_units", "model", "dial", "weight")
-    found = {repr(kind): kind for row in measured.rows if (kind := {name: row.settings[name] for name in names})}
-    return list(found.values())
+    coded = (row.settings for row in measured.rows if "n_units" in row.settings)
+    found = [{name: settings[name] for name in names} for settings in coded]
+    return list({repr(kind): kind for kind in found}.values())
 
 
 def _sparse_priors(measured: Measurements) -> list[tuple[float, float]]:
@@ -115,7 +118,7 @@ def draw_accuracy(measured: Measurements) -> dict[str, Figure]:
     """Draw accuracy against Average Hoyer, a point a model and setting."""
     from fewhot.reproduction.figures import COLOURS, panels
 
-    widths = sorted({row.settings["n_units"] for row in measured.rows})
+    widths = sorted({kind["n_units"] for kind in _kinds(measured)})
     figure, axes = panels(len(CORPORA), len(widths))
     colours = dict(zip((HIERARCHICAL, MATCHED, DENSE, *PENALISED), COLOURS, strict=False))
     colours |= {PRETRAINED_HIERARCHICAL: colours[HIERARCHICAL], PRETRAINED_DENSE: colours[DENSE]}
@@ -136,6 +139,10 @@ def draw_accuracy(measured: Measurements) -> dict[str, Figure]:
                 label=model,
                 markersize=4,
             )
+        for model, line in ((SIMPLE, ":"), (FROZEN, "--")):
+            if measured.where(data=data, model=model).rows:
+                accuracy = measured.value("accuracy", data=data, model=model).mean
+                panel.axhline(100 * accuracy, color="0.6", linestyle=line, linewidth=1.0, label=model)
         panel.set(xlabel="Average Hoyer of draws", ylabel="test accuracy (%)")
         panel.set_title(f"{CORPORA[data]}, {n_units} units", fontsize="medium")
         panel.spines[["top", "right"]].set_visible(False)
@@ -150,7 +157,7 @@ FIGURE_2 = Entry(
     data=tuple(CORPORA),
     protocol=(
         f"{PROTOCOL} HSVAE under {len(PRIORS)} priors, MAT-VAE under {len(MIXES)}, the VAE of {COMPARED} units under "
-        f"{1 + len(MATCHING_WEIGHTS)} weights; three seeds."
+        f"{1 + len(MATCHING_WEIGHTS)} weights; a recurrent network trained by the labels; three seeds."
     ),
     published=(
         "HSVAE's accuracy is about that of dense VAEs, at a higher Average Hoyer; with 768 units all are nearly equal. "
@@ -174,7 +181,8 @@ PRETRAINED_ENCODERS = Entry(
     data=tuple(CORPORA),
     protocol=(
         f"{PROTOCOL} {COMPARED} units; the encoder is all-MiniLM-L6-v2, 384 wide, trained with the model at 8e-5. "
-        f"HSVAE with the prior {SPARSE_PRIOR}, the VAE under {1 + len(MATCHING_WEIGHTS)} weights; three seeds."
+        f"HSVAE with the prior {SPARSE_PRIOR}, the VAE under {1 + len(MATCHING_WEIGHTS)} weights; the "
+        "transformer as it is with a classifier; three seeds."
     ),
     published="B-HSVAE's accuracy is about that of B-VAE, at a higher Average Hoyer. The numbers are in a picture.",
     rule=(

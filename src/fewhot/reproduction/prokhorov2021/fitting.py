@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fewhot.baselines import TextClassifier
 from fewhot.core.errors import DataError
 from fewhot.core.seeding import derive_seed
 from fewhot.data.text import TextDataset, Vocabulary, text_dataset
@@ -28,6 +29,7 @@ from fewhot.models import AgainstCollapse
 from fewhot.nn import Pretrained
 from fewhot.reproduction.cells import Measured, cell_function, dataset
 from fewhot.reproduction.prokhorov2021.grid import (
+    FROZEN,
     HIERARCHICAL,
     MATCHED,
     PENALISED,
@@ -126,6 +128,21 @@ def fit_texts(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
     if model.module_.latent.gated and settings["seed"] == SEEDS[0]:
         arrays["gamma"] = gamma_class(model, corpus.test.texts, corpus.test.y)
     return Measured(numbers, arrays)
+
+
+@cell_function("prokhorov-classifiers", version=1)
+def fit_classifier(settings: Mapping[str, Any], data_dir: Path | None) -> Measured:
+    """Fit a classifier that has no code, and judge it on test texts."""
+    corpus = texts_of(settings["data"], settings["n_texts"], data_dir)
+    frozen = settings["model"] == FROZEN
+    classifier = TextClassifier(
+        Pretrained(pretrained_folder(data_dir), trained=False) if frozen else "gru",
+        n_hidden=settings["n_hidden"],
+        max_epochs=settings["epochs"],
+        random_state=settings["seed"],
+    )
+    classifier.fit(corpus.train.texts, corpus.train.y, X_val=corpus.held_out.texts, y_val=corpus.held_out.y)
+    return Measured({"accuracy": classifier.score(corpus.test.texts, corpus.test.y), "epochs": classifier.n_iter_}, {})
 
 
 def _trained(model: Any, texts: TextDataset, looked_at: TextDataset, n_epochs: int) -> list[dict[str, float]]:

@@ -25,6 +25,8 @@ MATCHING_WEIGHTS = (0.03, 0.06, 0.12, 0.25)
 """Further ones of the dense VAE, which then says texts no better than sparse codes do."""
 DENSE, HIERARCHICAL, MATCHED = "VAE", "HSVAE", "MAT-VAE"
 PENALISED = {"VAE-L1": "l1", "VAE-L2": "l2"}
+SIMPLE, FROZEN = "simple classifier", "frozen transformer"
+"""Classifiers that have no code: of a recurrent network and its labels, and of a transformer that does not learn."""
 PRETRAINED_DENSE, PRETRAINED_HIERARCHICAL = PRETRAINED = ("B-VAE", "B-HSVAE")
 COMPARED = 768
 """Units of the models that are compared where they say texts alike."""
@@ -99,7 +101,7 @@ def accuracy_cells(quick: bool) -> list[Cell]:
         for model, weight in _dense(n_units)
         for seed in (SEEDS[:1] if quick else SEEDS)
     ]
-    return dense + sparsity_cells(quick)
+    return [*dense, *sparsity_cells(quick), *_classifier_cells(SIMPLE, quick)]
 
 
 def _dense(n_units: int) -> list[tuple[str, float]]:
@@ -115,5 +117,26 @@ def pretrained_cells(quick: bool) -> list[Cell]:
         text_cell(data, model, COMPARED, seed, dial=dial, weight=weight, quick=quick)
         for data in (list(CORPORA)[:1] if quick else CORPORA)
         for model, dial, weight in (kinds[:2] if quick else kinds)
+        for seed in (SEEDS[:1] if quick else SEEDS)
+    ] + _classifier_cells(FROZEN, quick)
+
+
+def _classifier_cells(model: str, quick: bool) -> list[Cell]:
+    return [
+        Cell(
+            kind="prokhorov-classifiers",
+            settings={
+                "data": data,
+                "model": model,
+                "n_hidden": 8 if quick else 512,
+                "epochs": 2 if quick else EPOCHS,
+                "n_texts": (60 if model == FROZEN else 300) if quick else None,
+                "seed": seed,
+            },
+            data=data,
+            cost=2 if quick else EPOCHS / 3,
+            name=f"{CORPORA[data]}, {model}, seed {seed}",
+        )
+        for data in (list(CORPORA)[:1] if quick else CORPORA)
         for seed in (SEEDS[:1] if quick else SEEDS)
     ]
