@@ -103,8 +103,11 @@ def draw_gap(measured: Measurements) -> dict[str, Figure]:
     from fewhot.reproduction.figures import COLOURS, panels
 
     shown = [model for model in GAPS if measured.array("step", model=model) is not None]
-    figure, axes = panels(1, len(shown), width=3.4)
-    for here, model in zip(axes[0], shown, strict=True):
+    n_rows = -(-len(shown) // GAPS_A_ROW)
+    figure, axes = panels(n_rows, GAPS_A_ROW)
+    for here in axes.flat[len(shown) :]:
+        here.set_visible(False)
+    for here, model in zip(axes.flat, shown, strict=False):
         steps = measured.array("step", model=model)
         for name, label, colour in (
             ("objective", "training objective", COLOURS[1]),
@@ -113,11 +116,11 @@ def draw_gap(measured: Measurements) -> dict[str, Figure]:
             values = measured.array(name, model=model)
             if steps is not None and values is not None:
                 here.plot(steps, -values, label=label, color=colour, linewidth=1.2)
-        here.set_yscale("log")
-        here.set_title(model, fontsize="small")
+        here.set_title(model, fontsize="medium")
         here.set_xlabel("step")
         here.spines[["top", "right"]].set_visible(False)
-    axes[0, 0].set_ylabel("negative bound (nats)")
+    for row in axes:
+        row[0].set_ylabel("negative bound (nats)")
     axes[0, 0].legend(frameon=False, fontsize="small")
     return {"gap": figure}
 
@@ -184,6 +187,7 @@ def gap_cells(quick: bool) -> Sequence[Cell]:
     return [image_cell(model, seed, quick=quick) for model in models for seed in (SEEDS[:1] if quick else SEEDS)]
 
 
+GAPS_A_ROW = 3
 GAPS = (AS_PUBLISHED, SOFT, COUNTED, SHARED, INDEPENDENT)
 PROTOCOL = (
     f"MNIST, binarised anew in every step, {UNITS} units, batches of 100; encoder 784-512-384-256 and the decoder "
