@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import fewhot as fh
 from fewhot import metrics, plots
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
+from fewhot.core.records import END
 from fewhot.data.text.vocabulary import N_SPECIAL
+from fewhot.metrics.interpolation import _discrete, _Effects
 
 RNG = np.random.default_rng(0)
 KINDS = [["the sea is blue", "waves of the sea"], ["the sun is hot", "hot dry air"]]
@@ -49,8 +52,6 @@ def test_texts_that_are_said_word_by_word_have_no_proportions(words: Any) -> Non
 @pytest.mark.parametrize(
     "look",
     [
-        lambda model: metrics.traverse(model, TEXTS[0]),
-        lambda model: metrics.interpolate(model, TEXTS[0], TEXTS[1]),
         lambda model: plots.units(model, TEXTS),
         lambda model: plots.reconstructions(model, TEXTS[:2]),
         lambda model: plots.traversals(model, TEXTS[:1]),
@@ -62,6 +63,60 @@ def test_texts_that_are_said_word_by_word_have_no_proportions(words: Any) -> Non
 def test_what_is_for_numbers_refuses_models_of_texts(look: Any, kind: str, request: pytest.FixtureRequest) -> None:
     with pytest.raises(InvalidParameterError, match="was fitted on texts, and this is for models of rows of numbers"):
         look(request.getfixturevalue(kind))
+
+
+@pytest.mark.parametrize("how", ["continuous", "discrete"])
+def test_texts_are_walked_between(words: Any, how: Any) -> None:
+    walk = metrics.interpolate(words, TEXTS[0], [TEXTS[1]], how=how)
+    np.testing.assert_allclose(walk.codes[[0, -1]], words.transform(TEXTS[:2]).toarray(), rtol=1e-6)
+    assert walk.decoded.tolist() == words.decode(walk.codes).tolist()
+
+
+def test_units_of_texts_are_switched_by_how_much_likelier_they_make_their_text(words: Any) -> None:
+    a, b = np.zeros(8), np.zeros(8)
+    a[[0, 2, 5]], b[1] = (2.0, -1.0, 3.0), 1.0
+    of_a, of_b = (_Effects(words, code, TEXTS[0], np.array(1.0)) for code in (a, b))
+    codes, switches = _discrete(a, b, None, of_a, of_b)
+    likelihood = {unit: log_likelihood(words, TEXTS[0], np.where(np.arange(8) == unit, 0.0, a)) for unit in (0, 2, 5)}
+    falls = {unit: log_likelihood(words, TEXTS[0], a) - fewer for unit, fewer in likelihood.items()}
+    off = [switch for switch in switches if not switch.on]
+    assert [switch.unit for switch in off] == sorted(falls, key=lambda unit: -falls[unit])
+    assert [switch.effect for switch in off] == pytest.approx([falls[switch.unit] for switch in off], abs=1e-4)
+    np.testing.assert_array_equal(codes[-1], b)
+
+
+@torch.no_grad()
+def log_likelihood(model: Any, text: str, code: np.ndarray) -> float:
+    """Return log p(x | z), word by word."""
+    decoder, z = model.module_.decoder, torch.tensor(code[None], dtype=torch.float32)
+    read = decoder._read(z, None)
+    before, state, total = torch.tensor([END]), None, 0.0
+    for word in model.vocabulary_.ids(text.split()):
+        said, state = decoder.body(torch.cat([decoder.words(before), read], dim=-1)[:, None], state)
+        total += float(decoder.output(said[:, 0]).log_softmax(-1)[0, int(word)])
+        before = torch.tensor([int(word)])
+    return total
+
+
+def test_a_unit_of_a_text_is_turned(words: Any) -> None:
+    turned = metrics.traverse(words, TEXTS[0], [3, 1], values=[0.0, 1.0, -4.0])
+    assert turned.decoded.shape == (2, 3)
+    code = words.transform(TEXTS[:1]).toarray()[0]
+    code[1] = -4.0
+    assert turned.decoded[1, 2] == words.decode(code[None])[0]
+    assert metrics.traverse(words, TEXTS[0], [0], background=TEXTS, n_values=4).decoded.shape == (1, 4)
+
+
+@pytest.mark.parametrize("x", [TEXTS[:2], 3, []], ids=["two", "a number", "none"])
+def test_one_text_is_walked_from(words: Any, x: Any) -> None:
+    with pytest.raises(InvalidInputError, match="the model reads texts; give one text"):
+        metrics.interpolate(words, x, TEXTS[0])
+
+
+def test_counts_of_words_are_not_walked_between(counts: Any) -> None:
+    for look in (lambda: metrics.traverse(counts, TEXTS[0]), lambda: metrics.interpolate(counts, TEXTS[0], TEXTS[1])):
+        with pytest.raises(InvalidParameterError, match="was fitted on texts, and this is for models of rows"):
+            look()
 
 
 def test_only_decoders_of_numbers_have_directions(words: Any, counts: Any) -> None:

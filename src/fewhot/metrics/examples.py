@@ -88,14 +88,37 @@ def map_codes(estimator: Any, X: Any) -> Any:
         return transformed(estimator, X)
 
 
-def map_code(estimator: Any, x: Any, name: str) -> np.ndarray:
-    """Return the map code of one example, (K,)."""
+def single_text(x: Any, name: str) -> Any:
+    """Return one text as texts of one; a data set of texts stays what it is."""
+    if isinstance(x, str):
+        return [x]
+    n_rows = x.n_rows if hasattr(x, "n_rows") else len(x) if hasattr(x, "__len__") else None
+    if n_rows != 1:
+        given = f"of type {type(x).__name__}" if n_rows is None else f"{n_rows} of them"
+        raise InvalidInputError(f"{name} is {given}, and the model reads texts; give one text.")
+    return x
+
+
+def says_texts(estimator: Any) -> bool:
+    """Say whether an estimator says texts word by word."""
+    return bool(getattr(estimator, "says_texts", False))
+
+
+def single(estimator: Any, x: Any, name: str) -> Any:
+    """Return one example as the estimator reads many: a row of one, or, where it says texts, a text of one."""
     check_estimator(estimator)
+    if says_texts(estimator):
+        return single_text(x, name)
     refuse_texts(estimator)
     check_columns(estimator, x)
-    return np.asarray(dense(map_codes(estimator, single_row(x, name))), dtype=np.float64)[0]
+    return single_row(x, name)
+
+
+def map_code(estimator: Any, x: Any, name: str) -> np.ndarray:
+    """Return the map code of one example, (K,)."""
+    return np.asarray(dense(map_codes(estimator, single(estimator, x, name))), dtype=np.float64)[0]
 
 
 def decode(estimator: Any, codes: np.ndarray) -> np.ndarray:
-    """Return the decoder's mean of codes, (n, p)."""
-    return np.asarray(estimator.inverse_transform(codes), dtype=np.float64)
+    """Return the decoder's mean of codes, (n, p), or the texts that it says, (n,)."""
+    return np.asarray(estimator.inverse_transform(codes), dtype=None if says_texts(estimator) else np.float64)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import torch
 
 from fewhot.core.checks import one_of, whole_number
 from fewhot.core.errors import InvalidParameterError
-from fewhot.metrics.examples import decode, has_gates, map_code
+from fewhot.metrics.code_kinds import encoded
+from fewhot.metrics.examples import decode, has_gates, map_code, says_texts, single
 from fewhot.metrics.matrices import as_numbers
 
 How = Literal["continuous", "discrete"]
@@ -30,7 +32,8 @@ class Switch:
     on
         Whether it is switched on; otherwise off.
     effect
-        How far the decoder's mean moves when the unit alone is taken out of the example that has it.
+        How far the decoder's mean moves when the unit alone is taken out of the example that has it; of a text, by how
+        many nats it then becomes less likely.
     """
 
     step: int
@@ -48,7 +51,7 @@ class Interpolation:
     codes
         The codes on the way, (n_steps + 1, K); the first and the last are those of the two examples.
     decoded
-        The decoder's mean of each, (n_steps + 1, p).
+        The decoder's mean of each, (n_steps + 1, p); of a model that says texts, the texts, (n_steps + 1,).
     switches
         Which unit was switched at which step, in order; empty along a straight line, where all change together.
     how
@@ -87,15 +90,17 @@ def interpolate(
     .. math:: \Big\| \frac{f(z) - f(z_{j \to 0})}{\text{scale}} \Big\|_2, \qquad
         z \text{ the code of the example that has unit } j
 
-    with f the decoder's mean. The two lists are then merged evenly, with on first where both are due, so that the
-    number of active units stays within one of the straight line between the two examples' numbers.
+    with f the decoder's mean; for texts it is how much less likely the example's own text is without the unit,
+    :math:`\log p(x|z) - \log p(x|z_{j \to 0})`. The two lists are then merged evenly, with on first
+    where both are due, so that the number of active units stays within one of the straight line between the two
+    examples' numbers.
 
     Parameters
     ----------
     estimator
         A fitted estimator; a discrete walk needs one with gates.
     x_from, x_to
-        Two examples, (p,) or (1, p).
+        Two examples, (p,) or (1, p), or two texts.
     n_steps
         Number of steps. None takes 8 along a straight line, and one a unit that differs in a discrete walk; more
         than that are spread evenly.
@@ -125,7 +130,8 @@ def interpolate(
                 f"how is 'discrete' and {type(estimator).__name__} has no gates, so no unit can be switched; "
                 f"ask for 'continuous' or use a gated model."
             )
-        codes, switches = _discrete(estimator, a, b, steps, spread)
+        of_a, of_b = (_Effects(estimator, code, x, spread) for code, x in ((a, x_from), (b, x_to)))
+        codes, switches = _discrete(a, b, steps, of_a, of_b)
     return Interpolation(codes=codes, decoded=decode(estimator, codes), switches=switches, how=how)
 
 
@@ -136,7 +142,7 @@ def _blend(a: np.ndarray, b: np.ndarray, n_steps: int) -> np.ndarray:
 
 
 def _discrete(
-    estimator: Any, a: np.ndarray, b: np.ndarray, n_steps: int | None, scale: np.ndarray
+    a: np.ndarray, b: np.ndarray, n_steps: int | None, of_a: _Effects, of_b: _Effects
 ) -> tuple[np.ndarray, tuple[Switch, ...]]:
     off, on = np.flatnonzero((a != 0) & (b == 0)), np.flatnonzero((a == 0) & (b != 0))
     n_switched = len(off) + len(on)
@@ -147,7 +153,7 @@ def _discrete(
             f"n_steps is {n_steps} and {n_switched} units differ, of which a discrete walk switches one a step; "
             f"give at least {n_switched}, or None."
         )
-    effects = {False: _effects(estimator, a, off, scale), True: _effects(estimator, b, on, scale)}
+    effects = {False: of_a(off), True: of_b(on)}
     switches = tuple(
         Switch(step=(place + 1) * n_steps // n_switched, unit=unit, on=is_on, effect=effects[is_on][unit])
         for place, (unit, is_on) in enumerate(_merged(effects[False], effects[True]))
@@ -159,18 +165,38 @@ def _discrete(
     return codes, switches
 
 
-def _effects(estimator: Any, code: np.ndarray, units: np.ndarray, scale: np.ndarray) -> dict[int, float]:
-    """Return how far the decoder's mean moves without each of the units."""
-    if not len(units):
-        return {}
-    without = np.tile(code, (len(units), 1))
-    without[np.arange(len(units)), units] = 0.0
-    moved = decode(estimator, without) - decode(estimator, code[None])
-    if scale.shape not in ((), moved.shape[1:]):
-        raise InvalidParameterError(
-            f"scale has shape {scale.shape}; give a number, or one a column, {moved.shape[1:]}."
-        )
-    return dict(zip(units.tolist(), np.linalg.norm(moved / scale, axis=1).tolist(), strict=True))
+class _Effects(NamedTuple):
+    """How much units matter to one example, (K,) its code."""
+
+    estimator: Any
+    code: np.ndarray
+    x: Any
+    scale: np.ndarray
+
+    def __call__(self, units: np.ndarray) -> dict[int, float]:
+        """Return how far the decoder's mean moves without each of the units, or how much less likely its text gets."""
+        if not len(units):
+            return {}
+        without = np.tile(self.code, (len(units), 1))
+        without[np.arange(len(units)), units] = 0.0
+        sizes = self._of_text(without) if says_texts(self.estimator) else self._of_mean(without)
+        return dict(zip(units.tolist(), sizes.tolist(), strict=True))
+
+    def _of_mean(self, without: np.ndarray) -> np.ndarray:
+        moved = decode(self.estimator, without) - decode(self.estimator, self.code[None])
+        if self.scale.shape not in ((), moved.shape[1:]):
+            raise InvalidParameterError(
+                f"scale has shape {self.scale.shape}; give a number, or one a column, {moved.shape[1:]}."
+            )
+        return np.linalg.norm(moved / self.scale, axis=1)
+
+    def _of_text(self, without: np.ndarray) -> np.ndarray:
+        ((batch, psi),) = encoded(self.estimator, single(self.estimator, self.x, "x"))
+        codes = np.concatenate([self.code[None], without])
+        z = torch.as_tensor(codes, dtype=torch.float32, device=next(iter(psi.values())).device)[:, None]  # (n, 1, K)
+        with torch.no_grad():
+            whole, *fewer = self.estimator.module_.decoder.generate(z).log_prob(batch.x)[:, 0].tolist()
+        return whole - np.array(fewer)
 
 
 def _merged(off: dict[int, float], on: dict[int, float]) -> list[tuple[int, bool]]:

@@ -32,7 +32,7 @@ class Traversal:
     values
         The values that each took, (U, S).
     decoded
-        The decoder's mean of each, (U, S, p).
+        The decoder's mean of each, (U, S, p); of a model that says texts, the texts, (U, S).
     """
 
     code: np.ndarray
@@ -61,7 +61,7 @@ def traverse(
     estimator
         A fitted estimator.
     row
-        The row to begin with, (p,) or (1, p).
+        The row to begin with, (p,) or (1, p), or a text.
     units
         The units to turn; None takes those that are on in this row, the largest values first.
     values
@@ -71,9 +71,9 @@ def traverse(
         on: :math:`m_j \pm c\,s_j`. Where the prior knows which units go together, these are the values that go with
         the units of this row.
     background
-        Rows, (n, p): units go through the range that they have there, from the 5 % to the 95 % quantile of their
-        values when on, zero included. Without any of the three, units go from minus to plus 1.5 times the largest
-        value of the row's code.
+        Rows, (n, p), or texts: units go through the range that they have there, from the 5 % to the 95 % quantile of
+        their values when on, zero included. Without any of the three, units go from minus to plus 1.5 times the
+        largest value of the row's code.
     n_units
         How many units at most, if none are named; None takes all that are on.
     n_values
@@ -102,7 +102,7 @@ def traverse(
     table = _table(values, len(chosen), code, n_values)
     turned = [_turned(code, unit, line) for unit, line in zip(chosen, table, strict=True)]
     flat = decode(estimator, np.concatenate(turned)) if turned else decode(estimator, code[None])[:0]
-    decoded = flat.reshape(len(chosen), table.shape[1], flat.shape[1])
+    decoded = flat.reshape(len(chosen), table.shape[1], *flat.shape[1:])
     return Traversal(code=code, units=np.array(chosen, dtype=np.int64), values=table, decoded=decoded)
 
 
