@@ -93,6 +93,7 @@ def reconstruction(estimator: Any, X: Any, n_draws: int = 1) -> Estimate:
 
 
 @in_float32()
+@torch.no_grad()
 def mutual_information(estimator: Any, X: Any, n_rows: int = MOST_COMPARED) -> Estimate:
     r"""Return how many nats codes tell rows apart by: about 0 where posteriors are all alike, whatever they cost.
 
