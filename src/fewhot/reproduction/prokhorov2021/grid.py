@@ -18,7 +18,7 @@ MIXES = (0.2, 0.4, 0.6, 0.8)
 EPOCHS, BATCH = 60, 256
 WEIGHT = 0.01
 """Of both divergences, as published."""
-GATE_WEIGHTS = {32: 0.05, 768: WEIGHT, 4: WEIGHT}
+GATE_WEIGHTS = {32: 0.05, 768: WEIGHT}
 """Of the divergence of gates, by the number of units: where there are few, each says too much to be switched off by a
 prior that is weighted as published."""
 MATCHING_WEIGHTS = (0.03, 0.06, 0.12, 0.25)

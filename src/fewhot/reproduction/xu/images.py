@@ -165,7 +165,7 @@ def draw_codes(measured: Measurements) -> dict[str, Figure]:
         flat, classes, slots, logits = (here.array(name) for name in ("flat", "classes", "slots", "logits"))
         if flat is None or classes is None or slots is None or logits is None:
             continue
-        row[0].scatter(*flat.T, c=classes, cmap="tab10", s=3, linewidths=0)
+        row[0].scatter(*flat.T, c=classes, cmap="tab10", s=3, linewidths=0, rasterized=True)  # thousands of points
         row[0].set(title=model, xticks=[], yticks=[])
         row[1].hist(slots, bins=np.arange(-0.5, slots.max() + 1), color=COLOURS[0])
         row[1].set(xlabel="slots that are on", ylabel="test digits")
