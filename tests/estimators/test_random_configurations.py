@@ -12,7 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fewhot.core.devices import PRECISIONS
 from fewhot.core.registry import ESTIMATORS
-from fewhot.estimators.nfa import ANNEALINGS, INFERENCES
+from fewhot.estimators.local_parameters import INFERENCES
+from fewhot.estimators.nfa import ANNEALINGS
 from fewhot.inference.refined import KEPT, ORDERS, TEACHERS
 from fewhot.latents.beta_spike_slab import FORMS
 from fewhot.models.discrete import BY_SCORE

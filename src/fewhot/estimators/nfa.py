@@ -20,11 +20,10 @@ from fewhot.core.schedules import Geometric, Linear, Schedule
 from fewhot.data import Dataset, as_dataset
 from fewhot.estimators.documentation import documented
 from fewhot.estimators.gated import GatedEstimator
+from fewhot.estimators.local_parameters import check_inference, procedure, refuse_unused_inference
 from fewhot.estimators.recipes import Recipe
 from fewhot.estimators.recommending import RecommenderMixin, SimilarItemsMixin, cosine
 from fewhot.estimators.validation import Histories
-from fewhot.inference import SVI, Amortised, Inference, Refined
-from fewhot.inference.refined import KEPT, ORDERS, TEACHERS
 from fewhot.likelihoods.base import Likelihood
 from fewhot.metrics import perplexity
 from fewhot.models import AgainstCollapse, nfa
@@ -33,7 +32,6 @@ from fewhot.models.latent_model import LatentModel
 from fewhot.models.nfa import INPUTS
 from fewhot.nn.mlp import ACTIVATIONS
 
-INFERENCES = ("amortised", "svi", "refined")
 LATENTS = ("gaussian", "spike-slab")
 ANNEALINGS = {"linear": Linear, "exponential": Geometric}
 FIRST_KL_WEIGHT = 0.01
@@ -335,41 +333,13 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
             features=self._chosen("features"),
             smooth_idf=self.idf == "smooth",
             dropout=self._chosen("dropout"),
-            inference=self._procedure(-(-spec.n_rows // min(self._chosen("batch_size"), spec.n_rows)), n_steps),
+            inference=procedure(self, -(-spec.n_rows // min(self._chosen("batch_size"), spec.n_rows)), n_steps),
             kl_weight=self._chosen("kl_weight"),
             schedules={"learning_rate": rate_decay(n_steps), **self._annealing(n_steps)},
             l0=self._asked(),
             max_share=self.max_share,
             n_steps=n_steps,
         )
-
-    def _procedure(self, epoch: int, n_steps: int) -> Inference:
-        """Return the inference procedure; ``epoch`` is how many steps one has, of ``n_steps`` in all."""
-        decay = {
-            "weight_decay": self._chosen("weight_decay"),
-            "decoupled_weight_decay": self.decoupled_weight_decay,
-        }
-        ascent = (self.inner_steps, self.inner_learning_rate, self.inner_beta1, self.inner_keep)
-        match self._chosen("inference"):
-            case "amortised":
-                return Amortised(**decay)
-            case "svi":
-                return SVI(*ascent, **decay)
-            case _:
-                begin, end = self.refined_epochs or (0, None)
-                if begin * epoch >= n_steps:
-                    raise InvalidParameterError(
-                        f"refined_epochs is {self.refined_epochs!r}, and the fit ends after {n_steps / epoch:.3g} "
-                        f"epochs; begin sooner, or give more max_steps."
-                    )
-                return Refined(
-                    *ascent,
-                    **decay,
-                    order=self.phase_order,
-                    encoder_by=self.encoder_by,
-                    begin=begin * epoch,
-                    end=None if end is None else end * epoch,
-                )
 
     def _annealing(self, n_steps: int) -> dict[str, Schedule]:
         how = self._chosen("kl_annealing")
@@ -397,19 +367,13 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
                 f"{given[0]} says how sparse codes are, and latent='gaussian' has dense ones; give latent='spike-slab'."
             )
         super()._check_parameters()
-        one_of("inference", self.inference, ("auto", *INFERENCES))
+        check_inference(self)
         one_of("features", self.features, ("auto", *INPUTS))
         one_of("idf", self.idf, ("paper", "smooth"))
         one_of("activation", self.activation, ("auto", *ACTIVATIONS))
-        one_of("inner_keep", self.inner_keep, KEPT)
-        one_of("phase_order", self.phase_order, ORDERS)
-        one_of("encoder_by", self.encoder_by, TEACHERS)
         one_of("kl_annealing", self.kl_annealing, ("auto", "none", *ANNEALINGS))
         if self.kl_annealing_steps is not None:
             whole_number("kl_annealing_steps", self.kl_annealing_steps)
-        whole_number("inner_steps", self.inner_steps)
-        real_number("inner_learning_rate", self.inner_learning_rate, low=0, open_low=True)
-        real_number("inner_beta1", self.inner_beta1, low=0, high=0.999)
         if self.n_layers is not None and whole_number("n_layers", self.n_layers) > MOST_LAYERS:
             raise InvalidParameterError(f"n_layers is {self.n_layers}; it must be at most {MOST_LAYERS}.")
         for name, high in (("dropout", 0.99), ("weight_decay", 1.0), ("kl_weight", LARGEST_WEIGHT)):
@@ -419,7 +383,6 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
             raise InvalidParameterError(
                 "decoupled_weight_decay=True, and weight_decay is 0; give weight_decay=0.1, say."
             )
-        self._check_epochs()
         if self.latent == "spike-slab" and self._chosen("inference") == "svi":
             raise InvalidParameterError(
                 "inference='svi' has no network whose gates the dial could set, and latent='spike-slab' needs it; give "
@@ -428,13 +391,8 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
 
     def _refuse_unused(self) -> None:
         """Refuse what was given and would change nothing. A saved model that was given such things still loads."""
-        inference, features = self._chosen("inference"), self._chosen("features")
-        for name, default in (("phase_order", ORDERS[0]), ("encoder_by", TEACHERS[0])):
-            if inference != "refined" and getattr(self, name) != default:
-                raise InvalidParameterError(
-                    f"{name} says how the two networks learn from optimised local parameters, and "
-                    f"inference={inference!r} does not; give inference='refined'."
-                )
+        refuse_unused_inference(self)
+        features = self._chosen("features")
         if self.kl_annealing_steps is not None and self._chosen("kl_annealing") == "none":
             raise InvalidParameterError(
                 "kl_annealing_steps says how long the weight of the divergence grows, and kl_annealing='none' keeps it "
@@ -445,19 +403,3 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
                 f"idf says how words are weighted, and features={features!r} has no such weights; give "
                 f"features='tfidf'."
             )
-
-    def _check_epochs(self) -> None:
-        given = self.refined_epochs
-        if given is None:
-            return
-        if not isinstance(given, tuple | list) or len(given) != 2:
-            raise InvalidParameterError(f"refined_epochs is {given!r}; it must be two epochs, such as (0, 10).")
-        if self._chosen("inference") != "refined":
-            raise InvalidParameterError(
-                f"refined_epochs says when local parameters are optimised, and inference={self._chosen('inference')!r} "
-                f"does not choose; give inference='refined'."
-            )
-        begin, end = given
-        whole_number("the first of refined_epochs", begin, least=0)
-        if end is not None and whole_number("the second of refined_epochs", end) <= begin:
-            raise InvalidParameterError(f"refined_epochs is {given!r}; the second must be larger than the first.")
