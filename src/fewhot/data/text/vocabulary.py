@@ -114,13 +114,17 @@ class Vocabulary(Configurable):
         return word in self._id_of
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Vocabulary) and self.to_config() == other.to_config()
+        return self is other or (isinstance(other, Vocabulary) and self._settings == other._settings)
 
     def __hash__(self) -> int:
         return hash(tuple(self.known))
 
     def __repr__(self) -> str:
         return f"Vocabulary({len(self.known)} words)"
+
+    @property
+    def _settings(self) -> tuple[list[str], str, int | None]:
+        return self.known, self.tokeniser, self.max_length
 
     def _known(self, number: int) -> int:
         if not 0 <= number < len(self):
