@@ -89,7 +89,7 @@ def test_each_batch_shape_has_its_graph_and_their_number_is_bounded(monkeypatch:
     replayed: list[int] = []
 
     class Counted:
-        def __init__(self, step: Any, index: torch.Tensor, generator: torch.Generator) -> None:
+        def __init__(self, step: Any, index: torch.Tensor, *_: Any) -> None:
             self.step, self.n = step, len(index)
 
         def __call__(self, index: torch.Tensor) -> None:
@@ -201,6 +201,33 @@ def test_steps_are_really_captured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TrainStep, "__call__", counted)
     assert _fit(VSC, _rows(sparse=False), "auto").n_iter_ == 200
     assert calls == capture.WARM_UPS + 1  # the ordinary steps, and the one that is recorded
+
+
+def _texts(n: int) -> list[str]:
+    rng = np.random.default_rng(0)
+    words = np.array([f"w{i}" for i in range(50)])
+    return [" ".join(words[rng.integers(50, size=rng.integers(1, 41))]) for _ in range(n)]
+
+
+@gpu
+def test_graphs_of_many_shapes_equal_eager_steps_in_any_order() -> None:
+    captured, eager = (_fit(VAE, _texts(600), choice, batch_size=32) for choice in ("graph", False))
+    _assert_close(captured, eager)
+
+
+@gpu
+def test_graphs_of_many_shapes_share_their_memory() -> None:
+    step = TrainStep(model().to("cuda"), Settings(max_steps=100), stream(0, "noise", device=torch.device("cuda")))
+    runner = Runner(step, dataset().to(torch.device("cuda")), "graph")
+    reserved: list[int] = []
+    for n_rows in (64, 62, 60, 58, 56):
+        for _ in range(capture.WARM_UPS + 2):
+            runner(torch.arange(n_rows, device="cuda"), 0)
+        reserved.append(
+            sum(block["total_size"] for block in torch.cuda.memory_snapshot() if any(block["segment_pool_id"]))
+        )
+    assert len(runner._graphs) == len(reserved)
+    assert reserved[-1] == reserved[0] > 0
 
 
 @gpu
