@@ -209,6 +209,12 @@ def test_any_module_of_ids_and_mask_reads_texts() -> None:
     np.testing.assert_allclose(model.transform(longer)[:3], model.transform(TEXTS[:3]), atol=1e-6)
 
 
+def test_a_rate_for_a_transformer_that_does_not_learn_is_refused(folder: Path) -> None:
+    with pytest.raises(InvalidParameterError, match=r"^learning_rate is for a transformer that learns") as caught:
+        Pretrained(folder, trained=False, learning_rate=8e-5)
+    assert_one_sentence(caught.value)
+
+
 @pytest.mark.parametrize("module", [nn.Linear(3, 2), NoVectors()], ids=["of one argument", "of no vectors"])
 def test_other_modules_are_refused(module: nn.Module) -> None:
     with pytest.raises(InvalidParameterError) as caught:

@@ -66,6 +66,11 @@ class Pretrained(Part):
         self.learning_rate = (
             None if learning_rate is None else real_number("learning_rate", learning_rate, low=0, open_low=True)
         )
+        if self.learning_rate is not None and not self.trained:
+            raise InvalidParameterError(
+                "learning_rate is for a transformer that learns, and trained=False keeps this one as it is; give one of "
+                "the two."
+            )
         self.max_length = whole_number("max_length", max_length)
         if architecture is not None and pieces is not None:
             self.transformer, self.pieces = _of_architecture(architecture), pieces
