@@ -180,3 +180,11 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FewhotError, match=r"needs the package entmax: pip install 'fewhot\[labels\]'") as caught:
         LabelHead("sparsemax").fit(*rows(20))
     assert_one_sentence(caught.value)
+
+
+def test_a_fitted_head_stays_what_it_is() -> None:
+    X, Y = rows()
+    model = LabelHead(max_steps=20, random_state=0).fit(X, Y)
+    before = model.predict_proba(X)
+    model.set_params(head="softmax", hidden_layer_sizes=(5,))
+    np.testing.assert_array_equal(model.predict_proba(X), before)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -54,3 +56,9 @@ def test_digits_of_the_test_part_are_not_those_of_training() -> None:
     assert not np.array_equal(train.X, test.X)
     assert train.counts.shape == (20, 10)
     assert digit_compositions("test").X.shape == (1000, 28 * 140)
+
+
+@pytest.mark.parametrize("labels", [[-1, 0], [0.5, 1], ["a", "b"]], ids=str)
+def test_classes_are_numbered_from_zero(labels: Any) -> None:
+    with pytest.raises(FewhotError, match=r"^labels are not whole numbers"):
+        compose(np.ones((2, 2, 2)), np.array(labels), 4)

@@ -139,7 +139,12 @@ def test_the_likeliest_code_of_independent_slots_counts_their_likeliest_choices(
 def test_no_code_has_more_units_than_slots_even_where_all_are_alike(n_units: int) -> None:
     law = SlotCounts(torch.tensor([8.0]), torch.zeros(1, n_units), 3)
     assert (law.margins > 0).sum() == 3
-    assert law.likeliest_counts.sum() <= 3
+    assert law.likeliest_counts.sum() == 3
+
+
+def test_seats_are_given_out_where_units_tie_and_none_where_there_are_none() -> None:
+    assert SlotCounts(torch.tensor([5.0]), torch.zeros(1, 2), 5).likeliest_counts.tolist() == [3.0, 2.0]
+    assert SlotCounts(torch.tensor([-3.0]), torch.zeros(1, 1), 4).likeliest_counts.tolist() == [0.0]
 
 
 @pytest.mark.parametrize("n_laws", [1, 3])

@@ -11,20 +11,21 @@ import pytest
 import scipy.sparse as sp
 import torch
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import fewhot as fh
 from fewhot import FewhotError, RunFolder, SDLGMClassifier, SDLGMCounter
 from fewhot.core.records import Knobs
 from fewhot.distributions import SlotCounts
 from fewhot.estimators.thresholds import best_threshold
-from fewhot.metrics import micro_f1
+from fewhot.metrics import micro_f1, relaxation_gap, relaxed_bound
 from fewhot.metrics.code_kinds import encoded
-from fewhot.objectives.labels import count_likelihood, presence_likelihood
+from fewhot.objectives.labels import count_likelihood, presence_likelihood, sample_likelihood
 from tests.estimators.cases import assert_one_sentence, same_weights
 
 RNG = np.random.default_rng(0)
@@ -331,3 +332,149 @@ def test_logistic_regression_is_not_far_above_on_labels_made_for_it() -> None:
     logistic = np.stack([LogisticRegression().fit(X, Y[:, k]).predict(X) for k in range(4)], axis=1)
     model = SDLGMClassifier(**SMALL | {"max_steps": 1500}, n_iter_no_change=None).fit(X, Y)
     assert micro_f1(Y, model.predict_proba(X) > 0.4) > micro_f1(Y, logistic) - 0.1
+
+
+# --------------------------------------------------------------------------------------------------- rows and names
+
+
+def test_labels_given_rows_take_rows_of_any_range() -> None:
+    scaled = make_pipeline(MinMaxScaler(), SDLGMClassifier(**QUICK)).fit(X[:100], Y[:100])
+    assert scaled.predict(5 * X[100:]).shape == (200, 4)
+    counts = RNG.poisson(2, (300, 6)).astype(float)
+    assert SDLGMClassifier(**QUICK).fit(counts, Y).predict(counts + 0.5).shape == (300, 4)
+    assert SDLGMClassifier(**QUICK).fit(np.round(counts * 1e8), Y).likelihood_ == "gaussian"
+    mixed = (X > 0).astype(float)
+    mixed[0, 0] = 2.0
+    assert 0 <= SDLGMClassifier(**QUICK, threshold="cv", n_folds=2).fit(mixed, Y).threshold_ <= 1
+
+
+@pytest.mark.parametrize("asked", ["elbo", "score_samples", "log_likelihood", "relaxed_bound", "relaxation_gap"])
+def test_labels_given_rows_have_no_bound_whatever_is_asked(asked: str) -> None:
+    model = SDLGMClassifier(**QUICK).fit(X, Y).set_params(variant="gen")
+    functions = {"relaxed_bound": relaxed_bound, "relaxation_gap": relaxation_gap}
+    with pytest.raises(FewhotError, match=r"^variant='dis' models labels given rows") as caught:
+        functions[asked](model, X) if asked in functions else getattr(model, asked)(X)
+    assert_one_sentence(caught.value)
+    assert np.isnan(model.codes(X[:5]).bound).all()
+
+
+def test_nothing_is_predicted_before_a_fit() -> None:
+    for ask in (SDLGMClassifier().predict, SDLGMCounter().predict, lambda rows: relaxed_bound(fh.SDLGM(), rows)):
+        with pytest.raises(NotFittedError):
+            ask(X)
+
+
+@pytest.mark.parametrize("cls", [SDLGMClassifier, SDLGMCounter])
+def test_numbers_of_numpy_are_saved(cls: Any, tmp_path: Path) -> None:
+    cls(**QUICK, n_slots=np.int64(9)).fit(X, Y).save(tmp_path / "run")
+    assert fh.load(tmp_path / "run").n_slots_ == 9
+
+
+def test_a_fit_that_cannot_be_saved_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise FewhotError("The disk is full.")
+
+    monkeypatch.setattr("fewhot.estimators.storage.write_run", fail)
+    model = SDLGMClassifier(**QUICK, threshold=0.3, callbacks=[RunFolder(tmp_path / "run")])
+    with pytest.raises(FewhotError, match="disk"):
+        model.fit(X, Y)
+    assert model.threshold_ == 0.3
+    assert model.predict(X).shape == Y.shape
+
+
+def test_labels_by_name_keep_their_order() -> None:
+    named, turned = (pd.DataFrame(Y, columns=list(order)) for order in ("abcd", "dcba"))
+    model = SDLGMClassifier(**QUICK).partial_fit(X, named)
+    before = model.predict_proba(X)
+    for attempt in (
+        lambda: model.partial_fit(X, turned),
+        lambda: model.score(X, turned),
+        lambda: SDLGMClassifier(**QUICK).fit(X, named, X, turned),
+    ):
+        with pytest.raises(
+            FewhotError, match=r"not those of the fit in their order; give 'a', 'b', 'c' and so on"
+        ) as c:
+            attempt()
+        assert_one_sentence(c.value)
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+    assert model.partial_fit(X, Y).score(X, named) >= 0
+    numbered = SDLGMClassifier(**QUICK).fit(X, pd.DataFrame(Y, columns=[10, 20, 30, 40]))
+    assert numbered.classes_.tolist() == [10, 20, 30, 40]
+
+
+@pytest.mark.parametrize("form", [sp.coo_matrix, sp.bsr_matrix, sp.csr_array])
+def test_options_take_sparse_matrices_of_every_form(form: Any) -> None:
+    options = {"threshold": "cv", "n_folds": 2, "drop_unlabelled": True}
+    with pytest.warns(UserWarning, match="have no label"):
+        ours = SDLGMClassifier(**QUICK, **options).fit(form(X), form(Y))
+    with pytest.warns(UserWarning, match="have no label"):
+        theirs = SDLGMClassifier(**QUICK, **options).fit(sp.csr_matrix(X), Y)
+    assert ours.threshold_ == theirs.threshold_
+
+
+@pytest.mark.parametrize("options", [{"threshold": "cv", "n_folds": 2}, {"drop_unlabelled": True}])
+@pytest.mark.parametrize("rows", [None, 3.0, np.float32(1), {"a": 1}], ids=str)
+def test_what_is_no_rows_is_refused_with_any_option(rows: Any, options: dict[str, Any]) -> None:
+    with pytest.raises(FewhotError) as caught:
+        SDLGMClassifier(**QUICK, **options).fit(rows, Y)
+    assert_one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("threshold", ["CV", np.full(4, 0.1), None, True], ids=str)
+def test_other_thresholds_are_refused(threshold: Any) -> None:
+    with pytest.raises(FewhotError, match=r"^threshold") as caught:
+        SDLGMClassifier(**QUICK, threshold=threshold).fit(X, Y)
+    assert_one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("n_draws", [0, -1, 1.5])
+def test_draws_are_counted(n_draws: Any) -> None:
+    model = SDLGMClassifier(**QUICK, variant="gen").fit(X, Y)
+    with pytest.raises(FewhotError, match=r"^n_draws"):
+        relaxed_bound(model, X, n_draws)
+
+
+@pytest.mark.parametrize("kind", ["complex", "U1", "M8[D]"])
+def test_labels_that_are_no_numbers_are_refused(kind: str) -> None:
+    with pytest.raises(FewhotError, match=r"^y does not hold numbers"):
+        SDLGMClassifier(**QUICK).fit(X, Y.astype(kind))
+
+
+def test_scores_take_what_fits_take() -> None:
+    counter, classifier = SDLGMCounter(**QUICK).fit(NOISY, N), SDLGMClassifier(**QUICK).fit(X, Y)
+    assert counter.score(NOISY, sp.csr_array(N)) == counter.score(NOISY, N)
+    for model, rows, labels in ((counter, NOISY, N), (classifier, X, Y)):
+        with pytest.raises(FewhotError, match=r"^y has 1 columns and the model was fitted on"):
+            model.score(rows, labels[:, :1])
+        with pytest.raises(FewhotError, match=r"^y was not given"):
+            model.score(rows)
+
+
+def test_a_threshold_may_change_while_training_goes_on() -> None:
+    model = SDLGMClassifier(**QUICK, threshold=0.4).partial_fit(X, Y).set_params(threshold=0.3)
+    assert model.partial_fit(X, Y).threshold_ == 0.3
+
+
+def test_labels_without_their_rows_are_refused() -> None:
+    with pytest.raises(FewhotError, match=r"^y_val was given without X_val"):
+        SDLGMClassifier(**QUICK).fit(X, Y, y_val=Y)
+
+
+def test_a_counter_speaks_of_its_own_arguments() -> None:
+    with pytest.raises(FewhotError) as few:
+        SDLGMCounter(**QUICK, n_slots=1).fit(NOISY, N)
+    assert "label_loss" not in str(few.value)
+    with pytest.raises(FewhotError, match=r"^A row of y counts") as many:
+        SDLGMCounter(**QUICK).fit(NOISY, N * 1e20)
+    assert "n_slots" not in str(many.value)
+
+
+def test_soft_counts_above_one_are_brought_down() -> None:
+    z = torch.tensor([[2.5, 0.5]], requires_grad=True)
+    sample_likelihood(z, torch.tensor([[0.0, 1.0]]), 2).sum().backward()
+    assert z.grad is not None
+    assert z.grad[0, 0] < 0 < z.grad[0, 1]
+    rows = np.random.default_rng(0).normal(size=(400, 4))
+    labels = (rows[:, :2] > 1).astype(int)
+    model = SDLGMClassifier(**SMALL | {"max_steps": 400}, label_loss="sample", n_slots=40, learning_rate=3e-3)
+    assert model.fit(rows, labels).predict_proba(rows).max(axis=0).min() < 0.9

@@ -20,7 +20,7 @@ from fewhot.core.errors import DivergedError, FewhotError, InvalidParameterError
 from fewhot.core.registry import BASELINES
 from fewhot.core.seeding import PrivateDraws, derive_seed, resolve_seed, stream
 from fewhot.data import as_matrix
-from fewhot.estimators.labels import indicator_matrix
+from fewhot.estimators.labels import classes_of, indicator_matrix
 from fewhot.estimators.thresholds import MultiLabelMixin, check_threshold, cross_validated_threshold
 from fewhot.estimators.undoing import undone_on_failure
 from fewhot.estimators.validation import dataset_of
@@ -89,7 +89,9 @@ class LabelHead(MultiLabelMixin, Baseline):
     n_labels_ : int
         Number of labels.
     classes_ : ndarray of shape (n_labels,)
-        Their numbers.
+        The labels: names of columns where a frame was given, else their numbers.
+    head_, layers_ : str, list of int
+        The head and the widths that were fitted.
     threshold_ : float
         The probability from which a label is predicted.
     n_features_in_ : int
@@ -112,6 +114,8 @@ class LabelHead(MultiLabelMixin, Baseline):
     scale_: np.ndarray
     n_labels_: int
     classes_: np.ndarray
+    head_: str
+    layers_: list[int]
     n_features_in_: int
 
     def __init__(
@@ -166,13 +170,15 @@ class LabelHead(MultiLabelMixin, Baseline):
             labels = indicator_matrix(y, rows.shape[0])
             self.threshold_ = self._threshold(X, labels, seed)
             self.n_labels_ = labels.shape[1]
-            self.classes_ = np.arange(self.n_labels_)
+            self.classes_ = classes_of(y, self.n_labels_)
+            self.head_, self.layers_ = self.head, [int(size) for size in self.hidden_layer_sizes]
             self._train(rows, labels, seed)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each label, or its share among the labels of a row, (n, K)."""
-        return self._through(X, HEADS[self.head].probabilities)
+        check_is_fitted(self)
+        return self._through(X, HEADS[self.head_].probabilities)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores of the labels, (n, K)."""
@@ -224,7 +230,7 @@ class LabelHead(MultiLabelMixin, Baseline):
         return torch.cat(parts).cpu().numpy()
 
     def _network(self) -> nn.Sequential:
-        body = MLP(self.n_features_in_, self.hidden_layer_sizes)
+        body = MLP(self.n_features_in_, self.layers_)
         return nn.Sequential(body, nn.Linear(body.n_out, self.n_labels_))
 
     def _rows(self, X: Any, *, fitting: bool) -> Any:

@@ -23,7 +23,7 @@ class Codes:
     p_active
         Probability that a unit is on, CSR over p >= 0.01 with a pattern of its own; None without gates.
     bound
-        Evidence lower bound of each row in nats, exact gates, (n,).
+        Evidence lower bound of each row in nats, exact gates, (n,); NaN of a model that says nothing of rows.
     gap
         What refinement gained on each row in nats, on fresh noise, so that a gain near zero may come out a little
         below it; None when codes were not refined.

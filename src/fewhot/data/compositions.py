@@ -80,6 +80,9 @@ def compose(
             f"images have shape {images.shape} and labels {labels.shape}; give pictures (m, height, width) and a class "
             f"for each."
         )
+    if labels.dtype.kind not in "biuf" or (labels < 0).any() or (labels != labels.astype(np.int64)).any():
+        raise InvalidInputError("labels are not whole numbers of at least 0; number the classes from 0.")
+    labels = labels.astype(np.int64)
     rng = np.random.default_rng(derive_seed(resolve_seed(random_state), "compositions"))
     empty = rng.random((n_rows, n_places)) < p_empty
     chosen = rng.integers(0, len(images), (n_rows, n_places))
@@ -125,4 +128,5 @@ def digit_compositions(
     mnist = load_dataset("mnist", split, data_dir, download=download)
     assert mnist.y is not None
     images = np.asarray(mnist.X).reshape(-1, 28, 28)
-    return compose(images, mnist.y, n_rows or PUBLISHED_ROWS[split], random_state=random_state)
+    wanted = PUBLISHED_ROWS[split] if n_rows is None else n_rows
+    return compose(images, mnist.y, wanted, random_state=random_state)

@@ -21,6 +21,7 @@ from fewhot.distributions.one_hot import Choice, categorical_kl, chosen, chosen_
 
 _SUREST = 1 - torch.finfo(torch.float32).eps
 _HALVINGS = 40
+_ABOVE = 1e-6
 
 
 class SlotCounts(Distribution):
@@ -140,11 +141,12 @@ class SlotCounts(Distribution):
 
     @property
     def margins(self) -> Tensor:
-        """By how much each unit is in the likeliest code: it is where positive, and a shift of all gates moves all.
+        """By how much each unit is in the map code: it is where positive, and a shift of all gates moves all.
 
-        The likeliest code has the gates on that are likelier on than off, each at its likeliest unit. Where slots
-        share their law it has the likeliest number of slots on, and the likeliest counts for that number: seats go to
-        units by the largest quotient of their probability and the number they would then have.
+        The map code has the gates on that are likelier on than off, each at its likeliest unit. Where slots share
+        their law it has the likeliest number of slots on, and the likeliest counts for that number: seats go to units
+        by the largest quotient of their probability and the number they would then have. So it is the likeliest choice
+        step by step, and not always the counts that are likeliest of all.
         """
         if not self.shared:
             best = self.feature_logits.argmax(-1)  # (..., S)
@@ -159,18 +161,21 @@ class SlotCounts(Distribution):
 
     @property
     def likeliest_counts(self) -> Tensor:
-        """The counts of the likeliest code, as `margins` describes it; in sum at most the number of slots."""
+        """The counts of the map code, as `margins` describes it; in sum at most the number of slots."""
         if not self.shared:
             on = (self.gate_logits > 0).to(self.gate_logits.dtype)  # (..., S)
             return torch.zeros_like(self.mean).scatter_add(-1, self.feature_logits.argmax(-1), on)
         seats = torch.floor((self.n_slots + 1) * self.gate_logits.sigmoid()).clamp(max=self.n_slots)  # (..., 1)
         probs = self.log_features.squeeze(-2).exp()
-        low, high = torch.zeros_like(seats), torch.ones_like(seats)  # of the quotient that wins the last seat
+        low, high = torch.zeros_like(seats), torch.full_like(seats, 1 + _ABOVE)  # of the quotient that wins the last
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             too_many = torch.floor(probs / middle).sum(-1, keepdim=True) > seats
             low, high = torch.where(too_many, middle, low), torch.where(too_many, high, middle)
-        return torch.floor(probs / high)
+        counts = torch.floor(probs / high)
+        tied = torch.floor(probs / low.clamp(min=torch.finfo(low.dtype).tiny)) > counts  # for the seats that are left
+        first = tied & (tied.cumsum(-1) <= seats - counts.sum(-1, keepdim=True))
+        return counts + first.to(counts.dtype)
 
     def log_prob(self, value: Tensor) -> Tensor:
         r"""Log-probability of counts, where slots share their law.

@@ -41,6 +41,10 @@ _TRAINING_ARGUMENTS = frozenset(
         "callbacks",
         "sparse_output",
         "max_active",
+        "threshold",
+        "threshold_average",
+        "n_folds",
+        "drop_unlabelled",
     ]
 )
 """Arguments that may change while a model is trained further; all others say what the model is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,8 @@ from fewhot.data import Dataset, Vocabulary
 from fewhot.estimators.fitting import Fitting
 from fewhot.estimators.validation import codes_of, dataset_of
 from fewhot.likelihoods.supports import said_of_new_rows
+from fewhot.models.decoder import NoDecoder
+from fewhot.models.latent_model import LatentModel
 from fewhot.models.sequence_decoder import SequenceDecoder, SpokenTexts
 
 DECODINGS = ("greedy", "beam", "sample")
@@ -55,7 +58,8 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
     def codes(self, X: Any) -> Codes:
         """Return codes with their variance, activity probabilities, bounds and, when refined, gaps."""
         data = self._rows(X)
-        return encode(self.module_, data, self._encoding(), sparse=self._sparse_output)
+        codes = encode(self.module_, data, self._encoding(), sparse=self._sparse_output)
+        return codes if self._has_bound else replace(codes, bound=np.full_like(codes.bound, np.nan))
 
     @in_float32()
     def inverse_transform(self, Z: Any) -> np.ndarray:
@@ -155,6 +159,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the evidence lower bound of each row in nats: exact gates, KL weight 1, float32, (n,)."""
         data = self._rows(X)
+        self._check_bound()
         return score(self.module_, data, self._encoding())
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -167,9 +172,25 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
         """Return the importance-weighted bound on log p(x) of each row, tighter with more draws, (n,)."""
         whole_number("n_draws", n_draws)
         data = self._rows(X)
+        self._check_bound()
         return score(self.module_, data, self._encoding(), importance_draws=n_draws)
 
     # ------------------------------------------------------------------------------------------------- helpers
+
+    def _fitted_module(self) -> LatentModel:
+        check_is_fitted(self)
+        return self.module_
+
+    @property
+    def _has_bound(self) -> bool:
+        return not isinstance(self._fitted_module().decoder, NoDecoder)
+
+    def _check_bound(self) -> None:
+        """Refuse to speak of the bound on rows of a model that says nothing of them."""
+        if not self._has_bound:
+            raise InvalidParameterError(
+                "variant='dis' models labels given rows and has no bound on rows; fit variant='gen' or variant='con'."
+            )
 
     @property
     def likelihood_(self) -> str:

@@ -190,5 +190,5 @@ class Fitting(Arguments):
     def _check_support(self, module: LatentModel, spec: DataSpec) -> None:
         module.observation.check(spec)
         seen = module.observation.spec(spec)
-        module.decoder.head.check(seen)
+        module.decoder.check(seen)
         module.encoder.check(seen)

@@ -18,13 +18,7 @@ def label_matrix(y: Any, n_rows: int, name: str = "y") -> np.ndarray:
     if y is None:
         raise InvalidInputError(f"{name} was not given; give a matrix with a row of labels for each row of X.")
     check_unmasked(y, name)
-    plain = _plain(y)
-    try:
-        values = np.asarray(plain, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(
-            f"{name} does not hold numbers; give a matrix of them, such as scikit-learn's MultiLabelBinarizer makes."
-        ) from error
+    values = _numbers(y, name)
     if values.ndim != 2 or not values.shape[1]:
         raise InvalidInputError(
             f"{name} has shape {values.shape}; it must be a matrix with a row for each row of X and a column for each "
@@ -52,10 +46,27 @@ def indicator_matrix(y: Any, n_rows: int, name: str = "y") -> np.ndarray:
     return values
 
 
-def label_names(y: Any) -> np.ndarray | None:
-    """Return the names of the columns of a frame; None for anything else."""
-    columns = getattr(y, "columns", None)
-    return None if columns is None else np.asarray([str(name) for name in columns], dtype=object)
+def classes_of(y: Any, n_labels: int) -> np.ndarray:
+    """Return what labels are called: the names of a frame's columns, else their numbers."""
+    names = _names(y)
+    return np.arange(n_labels) if names is None else names
+
+
+def check_label_names(y: Any, classes: np.ndarray, name: str = "y") -> None:
+    """Refuse a frame whose columns are not those of the fit, in their order; what has no names is taken as it is."""
+    names, was_named = _names(y), not np.array_equal(classes, np.arange(len(classes)))
+    if names is not None and was_named and not np.array_equal(names, classes):
+        raise InvalidInputError(
+            f"The columns of {name} are not those of the fit in their order; give {_some(classes)}, as classes_ says."
+        )
+
+
+def check_columns(labels: np.ndarray, n_labels: int, name: str = "y") -> None:
+    """Refuse labels that a model does not have."""
+    if labels.shape[1] != n_labels:
+        raise InvalidInputError(
+            f"{name} has {labels.shape[1]} columns and the model was fitted on {n_labels} labels; give those."
+        )
 
 
 def as_tensor(labels: np.ndarray) -> Tensor:
@@ -63,9 +74,37 @@ def as_tensor(labels: np.ndarray) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(labels))
 
 
-def _plain(y: Any) -> Any:
+def _numbers(y: Any, name: str) -> np.ndarray:
+    """Return labels as an array of real numbers; sparse ones become float32 at once."""
     if sp.issparse(y):
-        return y.toarray()
-    if isinstance(y, Tensor):
-        return y.detach().cpu().numpy()
-    return y.to_numpy() if hasattr(y, "to_numpy") else y
+        y = y.astype(np.float32).toarray() if y.dtype.kind in "biuf" else y.toarray()
+    elif isinstance(y, Tensor):
+        y = y.detach().cpu().numpy()
+    plain = y.to_numpy() if hasattr(y, "to_numpy") else y
+    try:
+        values = np.asarray(plain)
+        if values.dtype.kind in "OV":
+            values = np.asarray(plain, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.empty(0, dtype="U")
+    if values.dtype.kind not in "biuf":
+        raise InvalidInputError(
+            f"{name} does not hold numbers; give a matrix of them, such as scikit-learn's MultiLabelBinarizer makes."
+        )
+    return values
+
+
+def _names(y: Any) -> np.ndarray | None:
+    """Return the names of the columns of a frame, whole numbers as such; None for anything else."""
+    columns = getattr(y, "columns", None)
+    if columns is None:
+        return None
+    names = list(columns)
+    if all(isinstance(name, int | np.integer) for name in names):
+        return np.asarray(names, dtype=np.int64)
+    return np.asarray([str(name) for name in names], dtype=object)
+
+
+def _some(classes: np.ndarray) -> str:
+    shown = ", ".join(repr(name) for name in classes[:3].tolist())
+    return shown if len(classes) <= 3 else f"{shown} and so on"

@@ -71,7 +71,7 @@ class SDLGM(GatedEstimator):
         Number of units to choose from.
     n_slots : int, default=None
         The number :math:`L_0` of slots. None takes the recipe's, else twice the number of active units asked for, or a
-        fifth of the units with ``alpha``; never more than there are units, and at least 2.
+        fifth of the units with ``alpha``; at most as many as there are units, and at least 2.
     slots : {"auto", "independent", "shared"}, default="auto"
         Whether every slot of a row has a law of its own, or all share one. "auto" takes the recipe's, "independent".
     alpha : float, default=None
@@ -293,7 +293,8 @@ class SDLGM(GatedEstimator):
 
     def _check_joint(self) -> None:
         if self._rate() is not None:
-            raise InvalidParameterError("alpha fixes the prior, and prior='joint' learns it; give one of them.")
+            fixes = "alpha" if self._given() else f"recipe={self.recipe!r}"
+            raise InvalidParameterError(f"{fixes} fixes the prior, and prior='joint' learns it; give one of them.")
         if self._chosen("estimator") in BY_SCORE:
             raise InvalidParameterError(
                 f"prior='joint' needs a gradient through choices, and estimator={self._chosen('estimator')!r} has "

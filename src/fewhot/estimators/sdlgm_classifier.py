@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -15,11 +16,10 @@ from fewhot.core.seeding import resolve_seed
 from fewhot.core.warning import warn_caller
 from fewhot.data import LabelledDataset
 from fewhot.estimators.documentation import documented
-from fewhot.estimators.labels import indicator_matrix, label_names
+from fewhot.estimators.labels import check_label_names, classes_of, indicator_matrix
 from fewhot.estimators.sdlgm_supervised import SupervisedSDLGM
 from fewhot.estimators.thresholds import MultiLabelMixin, check_threshold, cross_validated_threshold
-from fewhot.estimators.undoing import undone_on_failure
-from fewhot.estimators.validation import rows_at
+from fewhot.estimators.validation import dataset_of, rows_at
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models import AgainstCollapse
 
@@ -195,10 +195,8 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         self._check_parameters()
         if self.drop_unlabelled:
             X, y = self._labelled_rows(X, y)
-        chosen = self._cross_validated(X, y) if self.threshold == "cv" else float(self.threshold)
-        with undone_on_failure(self):
-            self.threshold_ = chosen
-            return super().fit(X, y, X_val, y_val)
+        self._threshold_to_use = self._cross_validated(X, y) if self.threshold == "cv" else float(self.threshold)
+        return super().fit(X, y, X_val, y_val)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Go through X once more, beginning a model at the first call; the threshold must be a number."""
@@ -209,9 +207,8 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
             )
         if self.drop_unlabelled:
             X, y = self._labelled_rows(X, y)
-        with undone_on_failure(self):
-            self.threshold_ = float(self.threshold)
-            return super().partial_fit(X, y)
+        self._threshold_to_use = float(self.threshold)
+        return super().partial_fit(X, y)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each label, (n, K)."""
@@ -223,9 +220,16 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
 
     def _training_rows(self, X: Any, y: Any, *, goes_on: bool) -> LabelledDataset:
         labelled = super()._training_rows(X, y, goes_on=goes_on)
-        if not goes_on:
-            names = label_names(y)
-            self.classes_ = np.arange(self.n_labels_) if names is None else names
+        if goes_on:
+            check_label_names(y, self.classes_)
+        else:
+            self.classes_ = classes_of(y, self.n_labels_)
+        self.threshold_ = self._threshold_to_use
+        return labelled
+
+    def _held_out_rows(self, X_val: Any, y_val: Any) -> LabelledDataset:
+        labelled = super()._held_out_rows(X_val, y_val)
+        check_label_names(y_val, self.classes_, "y_val")
         return labelled
 
     def _labels(self, y: Any, n_rows: int, name: str = "y") -> np.ndarray:
@@ -233,7 +237,7 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
 
     def _labelled_rows(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return the rows that have labels, and say how many have none."""
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        n_rows = self._n_rows(X)
         labels = indicator_matrix(y, n_rows)
         kept = np.flatnonzero(labels.any(axis=1))
         if not len(kept):
@@ -244,14 +248,17 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
 
     def _cross_validated(self, X: Any, y: Any) -> float:
         """Return the threshold with the best F1 score on rows that a fit has not seen."""
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        labels = indicator_matrix(y, n_rows)
+        labels = indicator_matrix(y, self._n_rows(X))
         seed = resolve_seed(self.random_state)
         alone = {"threshold": 0.5, "drop_unlabelled": False, "callbacks": None, "random_state": seed, "verbose": 0}
         arguments = self.get_params(deep=False) | alone
         return cross_validated_threshold(
             lambda: type(self)(**arguments), X, labels, self.n_folds, self.threshold_average, seed
         )
+
+    def _n_rows(self, X: Any) -> int:
+        """Return how many rows there are; what is no matrix of rows is refused, as by a fit on all of them."""
+        return dataset_of(copy.copy(self), X, fitting=True).n_rows
 
     def _fitted_state(self) -> dict[str, Any]:
         return {**super()._fitted_state(), "threshold": self.threshold_, "classes": self.classes_.tolist()}

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 from torch import nn
 
 from fewhot.core.registry import ESTIMATORS
 from fewhot.estimators.documentation import documented
-from fewhot.estimators.labels import label_matrix
+from fewhot.estimators.labels import check_columns, label_matrix
 from fewhot.estimators.sdlgm_supervised import SupervisedSDLGM
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models import AgainstCollapse
@@ -144,7 +145,10 @@ class SDLGMCounter(RegressorMixin, SupervisedSDLGM):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the coefficient of determination of the expected counts, the mean over things."""
-        return float(RegressorMixin.score(self, X, y, sample_weight))
+        predicted = self.predict(X)
+        labels = label_matrix(y, len(predicted))
+        check_columns(labels, self.n_labels_)
+        return float(r2_score(labels, predicted, sample_weight=sample_weight))
 
     def _labels(self, y: Any, n_rows: int, name: str = "y") -> np.ndarray:
         return label_matrix(y, n_rows, name)

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 
-from fewhot.core.checks import one_of, real_number, weight, whole_number
+from fewhot.core.checks import LARGEST, one_of, real_number, weight, whole_number
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.records import DataSpec, Knobs
 from fewhot.data import LabelledDataset
 from fewhot.estimators.base import LatentEstimator
-from fewhot.estimators.labels import as_tensor
+from fewhot.estimators.labels import as_tensor, check_columns
 from fewhot.estimators.recipes import Recipe
 from fewhot.metrics.code_kinds import encoded
 from fewhot.models.latent_model import LatentModel
@@ -72,11 +72,12 @@ class SupervisedSDLGM(LatentEstimator):
             Held-out rows and labels for early stopping; None holds out ``validation_fraction`` of X when
             ``n_iter_no_change`` is set.
         """
+        if X_val is None and y_val is not None:
+            raise InvalidInputError("y_val was given without X_val; give the rows of these labels, too.")
         return self._fit_rows((X, y), (X_val, y_val), further=self.warm_start)
 
     def elbo(self, X: Any) -> np.ndarray:
         """Return the evidence lower bound of each row in nats, without its labels: exact codes, KL weight 1, (n,)."""
-        self._check_generative()
         return super().score_samples(X)
 
     def _training_rows(self, X: Any, y: Any, *, goes_on: bool) -> LabelledDataset:
@@ -95,10 +96,7 @@ class SupervisedSDLGM(LatentEstimator):
 
     def _known(self, labels: np.ndarray, name: str) -> np.ndarray:
         """Return labels that the fitted model can have; refuse others."""
-        if labels.shape[1] != self.n_labels_:
-            raise InvalidInputError(
-                f"{name} has {labels.shape[1]} columns and the model was fitted on {self.n_labels_} labels; give those."
-            )
+        check_columns(labels, self.n_labels_, name)
         most = int(labels.sum(axis=1).max(initial=0))
         if self.label_loss == "count" and most > self.n_slots_:
             raise InvalidInputError(
@@ -109,14 +107,16 @@ class SupervisedSDLGM(LatentEstimator):
     def _slots_for(self, labels: np.ndarray) -> int:
         """Return how many slots there are: as asked, or as many as the row with the most labels has."""
         most = max(1, int(labels.sum(axis=1).max(initial=1)))
+        if self.n_slots is None and most > LARGEST:
+            raise InvalidInputError(f"A row of y counts {most:.3g} things, and there are at most {LARGEST} slots.")
         if self.n_slots is None:
             return most
         if self.label_loss == "count" and self.n_slots < most:
             raise InvalidParameterError(
                 f"n_slots is {self.n_slots} and a row has {most} labels, which so few slots cannot say; give at least "
-                f"{most}, or another label_loss."
+                f"{most}{', or another label_loss' if 'label_loss' in self.get_params(deep=False) else ''}."
             )
-        return self.n_slots
+        return int(self.n_slots)
 
     def _build(self, spec: DataSpec, n_steps: int) -> LatentModel:
         arguments = self._model_arguments(spec)
@@ -147,12 +147,6 @@ class SupervisedSDLGM(LatentEstimator):
             law = self.module_.latent.posterior(psi, _EXACT)
             parts.append(getattr(law, what)[:, : self.n_labels_].cpu().numpy())
         return np.concatenate(parts)
-
-    def _check_generative(self) -> None:
-        if self.variant == "dis":
-            raise InvalidParameterError(
-                "variant='dis' models labels given rows and has no bound on rows; fit variant='gen' or variant='con'."
-            )
 
     def _fitted_state(self) -> dict[str, Any]:
         return {"n_labels": self.n_labels_, "n_slots": self.n_slots_}

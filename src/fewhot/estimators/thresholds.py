@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 from fewhot.core.checks import one_of, real_number, whole_number
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.seeding import derive_seed
-from fewhot.estimators.labels import indicator_matrix
+from fewhot.estimators.labels import check_columns, check_label_names, indicator_matrix
 from fewhot.estimators.validation import rows_at
 from fewhot.metrics.labels import macro_f1, micro_f1
 
@@ -26,6 +26,7 @@ class MultiLabelMixin(ClassifierMixin):
     """Predict labels from their probabilities, and tell scikit-learn that rows have any number of them."""
 
     threshold_: float
+    classes_: np.ndarray
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each label, (n, K)."""
@@ -39,6 +40,8 @@ class MultiLabelMixin(ClassifierMixin):
         """Return the share of rows whose labels are all right."""
         predicted = self.predict(X)
         labels = indicator_matrix(y, len(predicted)).astype(np.int64)
+        check_columns(labels, predicted.shape[1])
+        check_label_names(y, self.classes_)
         return float(accuracy_score(labels, predicted, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
@@ -102,7 +105,9 @@ def best_threshold(labels: np.ndarray, probabilities: np.ndarray, average: str) 
 
 def check_threshold(threshold: Any, average: str, n_folds: Any) -> None:
     """Refuse a threshold that is no probability and not "cv", and a way to choose it that there is not."""
-    if threshold != "cv":
+    if isinstance(threshold, str):
+        one_of("threshold", threshold, ("cv",))
+    else:
         real_number("threshold", threshold, low=0, high=1)
     one_of("threshold_average", average, tuple(F1))
     whole_number("n_folds", n_folds, least=2)

@@ -165,6 +165,8 @@ def rows_at(X: Any, rows: np.ndarray) -> Any:
     """Return some rows of an array, a matrix or a frame."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
+    if sp.issparse(X):
+        return X.tocsr()[rows]
     return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
 
 

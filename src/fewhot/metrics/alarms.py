@@ -117,7 +117,7 @@ def _gates(summary: Summary) -> Iterator[Alarm]:
             sentence=f"{active:.3g} of {n_units} units are active in a row, so the code is dense; ask for fewer with "
             f"l0= or density=, or give it more units.",
         )
-    elif summary.verdict("overlap") == "poor":
+    elif summary.verdict("overlap") == "poor" and not _is_binary(summary):
         yield Alarm(
             name="same_units",
             severity="serious",
@@ -136,7 +136,7 @@ def _units(summary: Summary, n_units: int) -> Iterator[Alarm]:
             sentence=f"{summary.value('dead'):.0f} of {n_units} units are active in no row; fewer units would do, or "
             f"train longer.",
         )
-    if summary.value("always_on") > 0 and summary.verdict("always_on") != "good":
+    if summary.value("always_on") > 0 and summary.verdict("always_on") != "good" and not _is_binary(summary):
         count = int(summary.value("always_on"))
         units, they, their = ("unit is", "tells", "its") if count == 1 else ("units are", "tell", "their")
         yield Alarm(
@@ -152,6 +152,11 @@ def _units(summary: Summary, n_units: int) -> Iterator[Alarm]:
             sentence=f"{summary.value('empty_rows'):.0%} of the rows have no active unit, and so one code for all; "
             f"{_more_units(summary)}.",
         )
+
+
+def _is_binary(summary: Summary) -> bool:
+    """Say whether units are coins, without values: half of them on is what the prior expects."""
+    return bool(summary.facts.get("binary"))
 
 
 def _more_units(summary: Summary) -> str:

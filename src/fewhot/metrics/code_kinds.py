@@ -96,7 +96,8 @@ def check_unrefined(estimator: Any, kind: str) -> None:
 
 def encoded(estimator: Any, X: Any) -> Iterator[tuple[Batch, Any]]:
     """Yield batches of rows as the model observes them, with the encoder's local parameters; in float32."""
-    module, data = estimator.module_, estimator._rows(X)
+    data = estimator._rows(X)
+    module = estimator.module_
     with torch.no_grad(), in_float32(), matrix_precision("float32", data.device):
         first = module.bank(_ENCODING_DRAWS, estimator.seed_, "refinement", data.device)[0]
         for batch in data.batches(BATCH):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from fewhot.core.checks import one_of
+from fewhot.core.checks import one_of, whole_number
 from fewhot.core.devices import in_float32
 from fewhot.core.errors import InvalidInputError
 from fewhot.core.records import Draw, Params
@@ -67,7 +67,7 @@ def information(estimator: Any, X: Any) -> Estimate:
 
     Its mean over rows is an upper bound on the mutual information of rows and codes.
     """
-    module, generator = estimator.module_, stream(estimator.seed_, "information")
+    module, generator = estimator._fitted_module(), stream(estimator.seed_, "information")
     rows: list[np.ndarray] = []
     for seen, psi in encoded(estimator, X):
         divergence = module.divergence(module.run(psi, seen, EXACT, noise_of_rows(module, psi, generator)))
@@ -81,7 +81,8 @@ def reconstruction(estimator: Any, X: Any, n_draws: int = 1) -> Estimate:
 
     Models are often compared where this is alike. Every row has draws of its own, with exact gates.
     """
-    module, generator = estimator.module_, stream(estimator.seed_, "reconstruction")
+    whole_number("n_draws", n_draws)
+    module, generator = estimator._fitted_module(), stream(estimator.seed_, "reconstruction")
     rows: list[np.ndarray] = []
     for seen, psi in encoded(estimator, X):
         draws = [
@@ -110,7 +111,7 @@ def mutual_information(estimator: Any, X: Any, n_rows: int = MOST_COMPARED) -> E
     n_rows
         The most rows to compare, each with each; of more, evenly spaced ones are taken.
     """
-    module, generator = estimator.module_, stream(estimator.seed_, "mutual information")
+    module, generator = estimator._fitted_module(), stream(estimator.seed_, "mutual information")
     batches = [(psi, noise_of_rows(module, psi, generator)) for _, psi in encoded(estimator, X)]
     psi, noise = (_joined(parts) for parts in zip(*batches, strict=True))
     n = len(next(iter(psi.values())))
@@ -247,7 +248,9 @@ def _joined(parts: Sequence[Params]) -> Params:
 @in_float32()
 def _under_both_gates(estimator: Any, X: Any, n_draws: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the bound of each row under the gates of training and under exact ones, (n,) each."""
-    module, generator = estimator.module_, stream(estimator.seed_, "gates of training")
+    whole_number("n_draws", n_draws)
+    estimator._check_bound()
+    module, generator = estimator._fitted_module(), stream(estimator.seed_, "gates of training")
     device = next(module.parameters()).device
     sides = (module.knobs(torch.tensor(estimator.n_iter_, device=device)), EXACT)
     rows: list[np.ndarray] = []

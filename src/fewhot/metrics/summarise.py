@@ -11,7 +11,7 @@ from fewhot.core.checks import one_of
 from fewhot.core.devices import in_float32
 from fewhot.core.errors import InvalidInputError
 from fewhot.core.evaluations import watched
-from fewhot.core.registry import LIKELIHOODS, OBSERVATIONS
+from fewhot.core.registry import LATENTS, LIKELIHOODS, OBSERVATIONS
 from fewhot.metrics.activity import ALWAYS_ON_SHARE, activity
 from fewhot.metrics.calibration import self_calibration
 from fewhot.metrics.code_kinds import Kind, activity_probabilities, code_matrix
@@ -339,6 +339,7 @@ def _facts(estimator: Any, codes: Any) -> dict[str, Any]:
         "n_rows": int(codes.shape[0]),
         "n_units": int(codes.shape[1]),
         "gated": bool(module.latent.gated),
+        "binary": LATENTS.name_of(module.latent.__class__) == "bernoulli",
         "asked": asked_units(estimator),
         "likelihood": str(estimator.likelihood_),
         "likelihood_says": str(module.decoder.head.describe(spec)),

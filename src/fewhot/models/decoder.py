@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.parts import Part
-from fewhot.core.records import Batch, ColumnMoments, Noise, ObservedRows, Rows
+from fewhot.core.records import Batch, ColumnMoments, DataSpec, Noise, ObservedRows, Rows
 from fewhot.core.registry import STRUCTURES
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models.encoder import Encoder
@@ -47,6 +47,10 @@ class Decoder(Part):
         """Return the body, and a layer with a bias for each output."""
         body = MLP(self._n_in, self.hidden_layer_sizes, self.activation)
         return body, nn.Linear(body.n_out, head.n_outputs)
+
+    def check(self, spec: DataSpec) -> None:
+        """Refuse rows that the likelihood cannot score."""
+        self.head.check(spec)
 
     def join(self, encoder: Encoder) -> None:
         """Take what the decoder shares with the encoder; most share nothing."""
@@ -118,6 +122,9 @@ class NoDecoder(Decoder):
 
     def _networks(self, head: Likelihood) -> tuple[Part, nn.Linear]:
         return Part(), nn.Linear(1, 1).requires_grad_(False)
+
+    def check(self, spec: DataSpec) -> None:
+        """Take any rows: nothing is said of them."""
 
     def fit(self, moments: ColumnMoments) -> None:
         """Learn nothing."""

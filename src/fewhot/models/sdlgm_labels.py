@@ -65,8 +65,9 @@ def sdlgm_labels(
     seen = observed.spec(spec)
     body = encoder_for(seen, hidden_layer_sizes, encoder)
     body = Encoder(Identity() if features == "as-is" else body.features, body.body, dropout, hidden_dropout)
-    head = likelihood_for(seen, likelihood)
     discriminative = variant == "dis"
+    of_any_rows = discriminative and likelihood == "auto" and seen.kind != "text"
+    head = likelihood_for(seen, "gaussian" if of_any_rows else likelihood)
     decoder = decoder_for(n_latent, hidden_layer_sizes, encoder, head)
     n_labels = n_latent if n_labels is None else n_labels
     labels = LabelLikelihood(n_labels, label_loss, label_weight, label_smoothing)

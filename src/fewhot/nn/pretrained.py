@@ -68,8 +68,8 @@ class Pretrained(Part):
         )
         if self.learning_rate is not None and not self.trained:
             raise InvalidParameterError(
-                "learning_rate is for a transformer that learns, and trained=False keeps this one as it is; give one of "
-                "the two."
+                "learning_rate is for a transformer that learns, and trained=False keeps this one as it is; give one "
+                "of the two."
             )
         self.max_length = whole_number("max_length", max_length)
         if architecture is not None and pieces is not None:

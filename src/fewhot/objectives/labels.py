@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from fewhot.core.checks import one_of, real_number, whole_number
+from fewhot.core.clipping import clip_keeping_gradient
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import Knobs, Params, Pass, Terms
 from fewhot.core.registry import TERMS
@@ -26,8 +29,8 @@ class LabelLikelihood(Term):
     - ``"count"``: :math:`\log\frac{L_0!}{(L_0-n)!\prod_k y_k!} + \sum_k y_k \log p_k + (L_0-n)\log(1-\sum_k p_k)`, the
       law of the counts, for slots that share theirs; minus infinity where n exceeds :math:`L_0`;
     - ``"presence"``: :math:`\sum_k y_k\log P_k + (1-y_k)\log(1-P_k)` with :math:`P_k = 1-\prod_\ell(1-p_{\ell k})`;
-    - ``"sample"``: the same with :math:`\min(z_k, 1)` of a soft draw in the place of :math:`P_k`; with
-      :math:`P_k` itself where draws are exact.
+    - ``"sample"``: the same with :math:`\min(z_k, 1)` of a soft draw in the place of :math:`P_k`, less
+      :math:`z_k - 1` where that is positive and the label absent; with :math:`P_k` itself where draws are exact.
 
     Parameters
     ----------
@@ -78,11 +81,16 @@ def count_likelihood(q: SlotCounts, y: Tensor, n_labels: int) -> Tensor:
 
 def presence_likelihood(q: SlotCounts, y: Tensor, n_labels: int) -> Tensor:
     """Return the log-probability that exactly these of the first units are there, unit by unit, (B,)."""
-    log_absent = q.log_absent[..., :n_labels].clamp(max=-_MARGIN)
+    log_absent = clip_keeping_gradient(q.log_absent[..., :n_labels], -math.inf, -_MARGIN)
     return (y * torch.log(-torch.expm1(log_absent)) + (1 - y) * log_absent).sum(-1)
 
 
 def sample_likelihood(z: Tensor, y: Tensor, n_labels: int) -> Tensor:
-    """Return the log-probability of labels whose probabilities are soft counts of a draw, (..., B)."""
-    said = z[..., :n_labels].clamp(_MARGIN, 1 - _MARGIN)
-    return -F.binary_cross_entropy(said, y.expand(said.shape), reduction="none").sum(-1)
+    """Return the log-probability of labels whose probabilities are soft counts of a draw, (..., B).
+
+    A count above 1 is clipped, and costs an absent label a further nat for each: else nothing would bring it down.
+    """
+    counts = z[..., :n_labels]
+    y = y.expand(counts.shape)
+    missed = F.binary_cross_entropy(counts.clamp(_MARGIN, 1 - _MARGIN), y, reduction="none")
+    return -(missed + (1 - y) * F.relu(counts - 1)).sum(-1)

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -95,7 +96,7 @@ class _Room:
         return torch.cuda.Stream(self._device)
 
     @cached_property
-    def pool(self) -> tuple[int, int]:
+    def pool(self) -> Any:
         return torch.cuda.graph_pool_handle()
 
 
