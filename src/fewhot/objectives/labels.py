@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from fewhot.core.checks import one_of, real_number, whole_number
-from fewhot.core.clipping import clip_keeping_gradient
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import Knobs, Params, Pass, Terms
 from fewhot.core.registry import TERMS
@@ -81,7 +78,7 @@ def count_likelihood(q: SlotCounts, y: Tensor, n_labels: int) -> Tensor:
 
 def presence_likelihood(q: SlotCounts, y: Tensor, n_labels: int) -> Tensor:
     """Return the log-probability that exactly these of the first units are there, unit by unit, (B,)."""
-    log_absent = clip_keeping_gradient(q.log_absent[..., :n_labels], -math.inf, -_MARGIN)
+    log_absent = q.log_absent[..., :n_labels].clamp(max=-_MARGIN)
     return (y * torch.log(-torch.expm1(log_absent)) + (1 - y) * log_absent).sum(-1)
 
 
