@@ -195,6 +195,11 @@ def test_runs_on_texts_stand_side_by_side(spoken: Path, table: Path, tmp_path: P
     shown = done("evaluate", spoken, table, "--text", "review", "--split", "test", "--against", tmp_path / "second")
     assert "nats a row" in shown.stdout
     assert "than two standard errors, row by row" in shown.stdout
+    other = ("--n-words", "2", "--quiet", "--out", tmp_path / "other")
+    done("fit", "--config", spoken / "fit.yaml", *other)
+    told = done("evaluate", spoken, table, "--text", "review", "--split", "test", "--against", tmp_path / "other")
+    assert "The bounds do not compare" in told.stdout
+    assert "by other words" in told.stdout
 
 
 def test_a_report_is_written_again(spoken: Path, tmp_path: Path) -> None:
@@ -248,7 +253,7 @@ def test_what_cannot_be_fitted_is_refused(tmp_path: Path, words: list[str], said
     ("content", "said"),
     [
         (b"", "t.txt is empty; write it again."),
-        (b"\n\n", "The texts have no words to choose from; give texts with words, or a vocabulary."),
+        (b"\n\n", "The texts have no words to choose from; give texts with words, or --tokeniser spaces: 'plain'"),
         ("caf\xe9\n".encode("latin-1"), "is not text in UTF-8; get the published file, or save it in UTF-8."),
     ],
 )

@@ -155,7 +155,7 @@ def test_words_can_be_counted_instead_of_read_in_order() -> None:
     assert not unread.module_.decoder.shares_words
 
 
-@pytest.mark.filterwarnings("ignore:.*texts have more than")
+@pytest.mark.filterwarnings("ignore:.*texts have more than", "ignore:All words of 1 of 1 texts")
 @pytest.mark.parametrize(
     "texts",
     [[""], ["sea"], ["zzz qqq"], ["", "sea", "x" * 5000], ["café “naïve”", "\udce4 sea"], [" ".join(["sea"] * 3000)]],
@@ -250,3 +250,37 @@ def test_a_fit_on_texts_resumes_bit_for_bit(tmp_path: Path) -> None:
         make(max_steps=20, callbacks=[fh.RunFolder(run, checkpoint_steps=3), Interrupting()]).fit(TEXTS)
     resumed = make(max_steps=20, callbacks=[fh.RunFolder(run, checkpoint_steps=3)]).fit(TEXTS)
     np.testing.assert_array_equal(resumed.score_samples(TEXTS[:6]), whole.score_samples(TEXTS[:6]))
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ((text for text in TEXTS), "such as list"),
+        (dict.fromkeys(TEXTS).keys(), "such as list"),
+        ({"sea"}, "lists of strings"),
+        ("sea", "lists of strings"),
+        ([], "one text"),
+        ([["sea", "sun"], ["sun"]], "one string"),
+        (pd.DataFrame({"text": TEXTS}), "such as X"),
+    ],
+    ids=["generator", "keys", "set", "string", "empty", "words", "frame"],
+)
+def test_what_is_nearly_texts_is_told_apart(rows: Any, said: str) -> None:
+    with pytest.raises(FewhotError, match=said) as caught:
+        fh.VAE(2, **SMALL).fit(rows)
+    assert_one_sentence(caught.value)
+
+
+def test_a_transformer_by_its_bare_name_is_told_how_to_come() -> None:
+    with pytest.raises(FewhotError, match=r"fewhot\.nn\.Pretrained"):
+        fh.VAE(2, encoder="bert-base-uncased", **SMALL).fit(TEXTS)
+
+
+def test_drawn_texts_are_as_long_as_asked(fitted: dict[str, Any]) -> None:
+    model = fitted["VSC"]
+    drawn = [len(text.split()) for text in model.sample(50, random_state=0, max_length=2)]
+    assert max(drawn) == 2
+    assert max(len(text.split()) for text in model.sample_like(TEXTS[:20], random_state=0, max_length=1)) <= 1
+    with pytest.raises(FewhotError, match=r"^max_length"):
+        model.sample(1, max_length=0)
+    assert model.likelihood_ == "words"

@@ -190,6 +190,18 @@ def test_good_numbers_raise_no_alarm() -> None:
     assert by_hand(*good, *quiet) == []
 
 
+def test_gates_whose_codes_carry_nothing_are_a_collapse() -> None:
+    poor = [number(name, 0.01, "poor") for name in ("information", "mutual_information")]
+    assert by_hand(*poor, number("active", 4.0)) == ["collapse"]
+    assert by_hand(poor[0], number("mutual_information", 2.0, "good"), number("active", 4.0)) == []
+
+
+def test_coins_that_are_often_on_are_as_they_should_be() -> None:
+    coins = [number("overlap", 0.9, "poor"), number("always_on", 9.0, "poor"), number("active", 9.0)]
+    assert by_hand(*coins) == ["same_units", "always_on_units"]
+    assert by_hand(*coins, binary=True) == []
+
+
 def test_the_worst_comes_first() -> None:
     found = by_hand(
         number("relaxation_gap", 9.0, "poor"), number("overlap", 0.9, "poor"), number("active", 3.0), grey_levels=True

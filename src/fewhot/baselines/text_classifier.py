@@ -21,7 +21,7 @@ from fewhot.core.registry import BASELINES
 from fewhot.core.seeding import PrivateDraws, derive_seed, resolve_seed
 from fewhot.data import TextDataset, Vocabulary, text_dataset
 from fewhot.data.text import TOKENISERS, is_text
-from fewhot.data.text.building import strings_of
+from fewhot.data.text.building import as_read
 from fewhot.data.text.vocabulary import N_WORDS
 from fewhot.estimators.undoing import undone_on_failure
 from fewhot.estimators.validation import dataset_of
@@ -234,7 +234,7 @@ class TextClassifier(ClassifierMixin, Baseline):
         elif is_text(X):
             texts = text_dataset(X, tokeniser=self.tokeniser, n_words=self.n_words, max_length=self.max_length)
             if isinstance(self.encoder, Pretrained):
-                texts = texts.with_pieces(self.encoder.cut(strings_of(X)))
+                texts = texts.with_pieces(self.encoder.cut(as_read(X, texts.vocabulary)))
         else:
             raise InvalidTypeError("X is no list of strings; give at least one text in a list, or a TextDataset.")
         return _some(dataset_of(self, texts, fitting=True), "X")

@@ -17,12 +17,17 @@ from fewhot.metrics import Alarm, Estimate, Summary, estimate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """A run measured on rows; ``bounds`` has one bound a row, under exact gates, where it is compared with another."""
+    """A run measured on rows.
+
+    Where it is compared with another, ``bounds`` has one bound a row, under exact gates; ``words`` is the vocabulary by
+    which it reads texts.
+    """
 
     folder: Path
     summary: Summary
     alarms: list[Alarm]
     bounds: np.ndarray | None = None
+    words: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +50,9 @@ def _difference(first: Evaluated, other: Evaluated) -> Difference:
     if ways[0] != ways[1]:
         one, two = (f"'{likelihood}' (rows {observation})" for likelihood, observation in ways)
         sentence = f"The bounds do not compare: {first.folder} scores rows by {one}, {other.folder} by {two}."
+        return Difference(folder=other.folder, gain=None, sentence=sentence)
+    if first.words != other.words:
+        sentence = f"The bounds do not compare: {first.folder} and {other.folder} read texts by other words."
         return Difference(folder=other.folder, gain=None, sentence=sentence)
     assert other.bounds is not None
     assert first.bounds is not None

@@ -106,7 +106,8 @@ def _measure(
     labels = _labels(rows, folder, estimator, data_dir) if probe else ()
     summary = summarise(estimator, X, *labels, probe="marginal" if rows.holds_texts else "linear")
     bounds = estimator.score_samples(X) if compared else None
-    return Evaluated(folder=folder, summary=summary, alarms=list(alarms(summary)), bounds=bounds)
+    words = getattr(estimator, "vocabulary_", None)
+    return Evaluated(folder=folder, summary=summary, alarms=list(alarms(summary)), bounds=bounds, words=words)
 
 
 def _seen_in_the_fit(run: Path, source: Source, rows: Loaded) -> str:

@@ -31,8 +31,13 @@ def sample(
         ),
     ] = None,
     kind: Annotated[
-        str, typer.Option(help="mean (the expected row of a code) or draw (a row given the code).")
-    ] = "mean",
+        str | None,
+        typer.Option(
+            help="mean (the expected row of a code; of texts, the likeliest words) or draw (a row given the code); "
+            "unless told, mean of numbers and draw of texts.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="The seed of the draws.")] = 0,
     device: Device = "auto",
     force: Force = False,
@@ -48,12 +53,12 @@ def sample(
     target = free_file(out or run / f"samples{ending}", force=force)
     if estimator.says_texts:
         _refuse_tables(target)
-        texts = estimator.sample(n, random_state=seed, kind=kind)
+        texts = estimator.sample(n, random_state=seed, kind=kind or "draw")
         with replacing_file(target) as temporary:
             temporary.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
         say(f"{len(texts):,} texts are in {target}, one a line.")
         return
-    rows = estimator.sample(n, random_state=seed, kind=kind)
+    rows = estimator.sample(n, random_state=seed, kind=kind or "mean")
     if hasattr(estimator, "vocabulary_"):  # counts of words, without the columns that are none
         names = estimator.vocabulary_.known
         rows = rows[:, -len(names) :]

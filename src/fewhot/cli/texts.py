@@ -41,18 +41,14 @@ def rows_to_fit(config: FitConfig, rows: Loaded) -> Any:
     if not rows.holds_texts:
         return rows.X
     from fewhot.data import Vocabulary, text_dataset
-    from fewhot.data.text.vocabulary import N_WORDS
 
     tokeniser = config.tokeniser or rows.tokeniser or "plain"
     known = rows.feature_names if config.n_words is None and tokeniser == rows.tokeniser else None
     vocabulary = None if known is None else Vocabulary(known, tokeniser, config.max_length)
+    if vocabulary is not None:
+        return text_dataset(iter(rows.X), vocabulary, name=rows.name)
     return text_dataset(
-        iter(rows.X),
-        vocabulary,
-        tokeniser=tokeniser,
-        n_words=N_WORDS if config.n_words is None else config.n_words,
-        max_length=config.max_length,
-        name=rows.name,
+        iter(rows.X), tokeniser=tokeniser, n_words=config.n_words, max_length=config.max_length, name=rows.name
     )
 
 

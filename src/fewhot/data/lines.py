@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import bz2
+import codecs
+import io
 import lzma
 import reprlib
 import zipfile
@@ -14,6 +16,7 @@ from typing import IO, Any
 from fewhot.core.errors import DataError, InvalidParameterError, InvalidTypeError
 from fewhot.data.fetch import open_content
 
+_DAMAGES = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, OSError)
 _OPENERS: dict[bytes, Any] = {b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 
 
@@ -39,15 +42,17 @@ def lines_of(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int, s
     The line's end is taken off. Nothing but the line at hand is kept.
     """
     with _opened(Path(path)) as file:
-        yield from decoded(file, path, encoding)
+        wide = _wide(file, encoding)
+        lines = file if wide is None else io.TextIOWrapper(file, wide, newline="\n")
+        yield from decoded(lines, path, wide or encoding)
 
 
-def decoded(lines: Iterable[bytes], path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+def decoded(lines: Iterable[bytes | str], path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Give lines as text, with their numbers; ``path`` is what a complaint calls their source."""
     number = 0
     try:
         for number, line in enumerate(lines, start=1):
-            yield number, line.decode(encoding).rstrip("\r\n")
+            yield number, (line if isinstance(line, str) else line.decode(encoding)).rstrip("\r\n")
     except LookupError as error:
         raise InvalidParameterError(
             f"encoding is {encoding!r}, which Python does not know; name one that it does, such as 'utf-8'."
@@ -57,13 +62,29 @@ def decoded(lines: Iterable[bytes], path: Path | str, encoding: str = "utf-8") -
             f"Line {number} of {path} is not text in {encoding.upper()}; get the published file, or save it in "
             f"{encoding.upper()}."
         ) from error
-    except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, OSError) as error:
+    except _DAMAGES as error:
         raise DataError(f"{path} is cut off or damaged after line {number}; get it again.") from error
 
 
 def bad_line(number: int, path: Path | str, reason: str) -> DataError:
     """Return the error for a line that is not as its format wants it."""
     return DataError(f"Line {number} of {path} {reason}; get the published file, for it may be cut off.")
+
+
+def _wide(file: Any, encoding: str) -> str | None:
+    """Return an encoding whose line ends are no single bytes: the one given, or UTF-16 by its mark; else None."""
+    try:
+        name = codecs.lookup(encoding).name
+    except LookupError:
+        return None
+    if name.startswith(("utf-16", "utf-32")):
+        return encoding
+    try:
+        start = file.read(2)
+    except _DAMAGES:
+        start = b""  # what follows will say so
+    file.seek(0)
+    return "utf-16" if name == "utf-8" and start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else None
 
 
 def _opened(path: Path) -> IO[bytes] | Any:

@@ -19,7 +19,8 @@ from fewhot.data.stored import BackedRows, StoredDataset, StoredRows
 from fewhot.data.text import is_text, text_dataset
 
 ACCEPTED = (
-    "numpy arrays, scipy sparse matrices, pandas or polars frames, torch tensors, AnnData and memory-mapped arrays"
+    "numpy arrays, scipy sparse matrices, pandas or polars frames, torch tensors, AnnData, memory-mapped arrays and, "
+    "for texts, lists of strings"
 )
 
 LARGEST = 1e18
@@ -56,7 +57,11 @@ def as_matrix(X: Any, name: str = "X") -> Any:
         raise InvalidTypeError(
             f"{name} is of type {type(X).__name__}, which is not recognised; accepted are {ACCEPTED}."
         )
-    if isinstance(X, list | tuple) and len(X) and isinstance(X[0], str):
+    if isinstance(X, list | tuple) and not len(X):
+        raise InvalidInputError(f"{name} is empty; give at least one row, or one text.")
+    if isinstance(X, list | tuple) and isinstance(X[0], list | tuple) and len(X[0]) and isinstance(X[0][0], str):
+        raise InvalidInputError(f"{name} holds lists of words; give each text as one string, such as ' '.join(words).")
+    if isinstance(X, list | tuple) and isinstance(X[0], str):
         raise InvalidTypeError(f"{name} is a list of strings, and this model reads numbers; accepted are {ACCEPTED}.")
     if library == "polars" and type(X).__name__ == "LazyFrame":
         raise InvalidTypeError(f"{name} is a polars LazyFrame; pass {name}.collect().")

@@ -19,7 +19,7 @@ from fewhot.core.checks import one_of, truth, whole_number
 from fewhot.core.devices import in_float32, matrix_precision
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.memory import within_memory
-from fewhot.core.registry import LIKELIHOODS
+from fewhot.core.registry import LIKELIHOODS, STRUCTURES
 from fewhot.core.seeding import resolve_seed, stream
 from fewhot.data import Dataset, Vocabulary
 from fewhot.estimators.fitting import Fitting
@@ -27,7 +27,7 @@ from fewhot.estimators.validation import codes_of, dataset_of
 from fewhot.likelihoods.supports import said_of_new_rows
 from fewhot.models.decoder import NoDecoder
 from fewhot.models.latent_model import LatentModel
-from fewhot.models.sequence_decoder import SequenceDecoder, SpokenTexts
+from fewhot.models.sequence_decoder import MOST_WORDS, SequenceDecoder, SpokenTexts
 
 DECODINGS = ("greedy", "beam", "sample")
 """Ways to say a text, by name."""
@@ -80,7 +80,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
 
     @in_float32()
     def decode(
-        self, Z: Any, how: str = "greedy", *, n_beams: int = 5, max_length: int = 100, random_state: Any = None
+        self, Z: Any, how: str = "greedy", *, n_beams: int = 5, max_length: int = MOST_WORDS, random_state: Any = None
     ) -> np.ndarray:
         """Return a text for each code, (n,), from a model that was fitted on texts.
 
@@ -121,35 +121,42 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
 
     @in_float32()
     @within_memory("give fewer n_samples")
-    def sample(self, n_samples: int = 1, random_state: Any = None, kind: str = "draw") -> np.ndarray:
+    def sample(
+        self, n_samples: int = 1, random_state: Any = None, kind: str = "draw", *, max_length: int = MOST_WORDS
+    ) -> np.ndarray:
         """Draw rows from the model: a code from the prior, then a row given the code.
 
         ``kind="mean"`` returns the expected row of each code instead of a draw, which makes better pictures; of a
-        model of texts, the likeliest words.
+        model of texts, the likeliest words. A text ends after ``max_length`` words at the latest.
         """
         check_is_fitted(self)
+        whole_number("max_length", max_length)
         n = whole_number("n_samples", n_samples)
         generator = stream(resolve_seed(random_state), "sample", device=self._device)
         with torch.no_grad():
             z = self.module_.prior.sample(n, self.module_.posterior_of, generator)
-            return self._generate(z, generator, kind)
+            return self._generate(z, generator, kind, max_length)
 
     @in_float32()
-    def sample_like(self, X: Any, random_state: Any = None, kind: str = "draw") -> np.ndarray:
+    def sample_like(
+        self, X: Any, random_state: Any = None, kind: str = "draw", *, max_length: int = MOST_WORDS
+    ) -> np.ndarray:
         """Draw one row for each row of X, keeping its active units and drawing their values from the prior."""
+        whole_number("max_length", max_length)
         data = self._rows(X)
         generator = stream(resolve_seed(random_state), "sample", device=self._device)
         codes = encode_values(self.module_, data, self._encoding(), sparse=False)
         active = torch.from_numpy(np.asarray(codes) != 0).to(self._device)
         with torch.no_grad():
             z = self.module_.prior.sample_given(active, self.module_.posterior_of, generator)
-            return self._generate(z, generator, kind)
+            return self._generate(z, generator, kind, max_length)
 
-    def _generate(self, z: torch.Tensor, generator: torch.Generator, kind: str) -> np.ndarray:
+    def _generate(self, z: torch.Tensor, generator: torch.Generator, kind: str, max_length: int) -> np.ndarray:
         one_of("kind", kind, ("draw", "mean"))
         if self.says_texts:
             texts = self._spoken(z)
-            return self._strings(texts.greedy() if kind == "mean" else texts.sample(generator))
+            said = texts.greedy(max_length) if kind == "mean" else texts.sample(generator, max_length)
+            return self._strings(said)
         rows = self.module_.decoder.generate(z)
         return (rows.mean if kind == "mean" else rows.sample(generator)).cpu().numpy()
 
@@ -197,7 +204,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
         """The name of the likelihood that was fitted; for ``likelihood="auto"``, the one that was chosen."""
         check_is_fitted(self)
         cls = type(self.module_.decoder.head)
-        return LIKELIHOODS.name_of(cls) or cls.__name__
+        return LIKELIHOODS.name_of(cls) or STRUCTURES.name_of(cls) or cls.__name__
 
     @property
     def refine_steps_(self) -> int:

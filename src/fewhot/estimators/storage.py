@@ -119,9 +119,11 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise RunFolderError(f"{folder / CONFIG} is damaged ({reason}); save the run again.") from error
     _load_weights(module, folder)
-    if isinstance(estimator.encoder, Pretrained):
-        # Its weights are those of the run, should it be fitted again.
-        estimator.encoder = estimator._reader = module.encoder.body
+    if isinstance(module.encoder.body, Pretrained):
+        estimator._reader = module.encoder.body
+        estimator._reads_known_words = bool(fitted.get("reads_known_words"))
+        if isinstance(estimator.encoder, Pretrained):  # its weights are those of the run, should it be fitted again
+            estimator.encoder = module.encoder.body
     estimator.module_ = module.to(resolve_device(device)).eval()
     return estimator
 
@@ -161,6 +163,7 @@ def _config_of(estimator: Any) -> dict[str, Any]:
             "data_spec": estimator.data_spec_.to_dict(),
             "gate_shift": getattr(estimator, "gate_shift_", None),
             "vocabulary": encode(getattr(estimator, "vocabulary_", None)),
+            "reads_known_words": bool(getattr(estimator, "_reads_known_words", False)),
             **estimator._fitted_state(),
         },
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, KeysView, ValuesView
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from fewhot.data.ragged import canonical
 from fewhot.data.recognise import ACCEPTED, LARGEST, named_columns
 from fewhot.data.stored import StoredRows
 from fewhot.data.text import TextDataset, Vocabulary, is_text, text_dataset
-from fewhot.data.text.building import strings_of
+from fewhot.data.text.building import as_read
 from fewhot.nn import Pretrained
 
 _DTYPES: Any = [
@@ -37,8 +38,14 @@ _FINEST = 1e-5  # of a number: float32 tells some eighty values apart within so 
 _REMEDIES = (
     ("contains NaN", "; impute or drop the missing values first."),
     ("contains infinity", "; remove or replace the infinite values first."),
-    ("not compatible with arrays of bytes/strings", "; convert the text columns to numbers first."),
-    ("could not convert string", "; convert the text columns to numbers first."),
+    (
+        "not compatible with arrays of bytes/strings",
+        "; convert the text columns to numbers first, or give one of them, such as X['text'], to fit texts.",
+    ),
+    (
+        "could not convert string",
+        "; convert the text columns to numbers first, or give one of them, such as X['text'], to fit texts.",
+    ),
     ("Complex data", "; pass real numbers."),
     ("inhomogeneous", "X has rows of different lengths; give rows of equal length."),
     ("features as input", "; pass the columns it was fitted on."),
@@ -59,6 +66,8 @@ def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str = "
     """
     if isinstance(X, TextDataset) or is_text(X):
         return _texts(estimator, X, fitting, name)
+    if isinstance(X, Iterator | KeysView | ValuesView):
+        raise InvalidTypeError(f"{name} is of type {type(X).__name__}; give a list, such as list({name}).")
     _forget_or_require_texts(estimator, fitting, name)
     matrix = as_matrix(X, name)
     if isinstance(matrix, StoredRows):
@@ -80,9 +89,13 @@ def _texts(estimator: Any, texts: Any, fitting: bool, name: str) -> TextDataset:
         estimator._reader = given if isinstance(given, Pretrained) else None
     reader = getattr(estimator, "_reader", None)  # of the fit, whatever the argument is by now
     if isinstance(reader, Pretrained) and data.pieces is None:
-        known_words = (" ".join(data.words(row)) for row in range(data.n_rows))
-        as_given = known_words if isinstance(texts, TextDataset) else strings_of(texts, name)
-        data = data.with_pieces(reader.cut(as_given))
+        if fitting:
+            estimator._reads_known_words = isinstance(texts, TextDataset)
+        if isinstance(texts, TextDataset) or getattr(estimator, "_reads_known_words", False):
+            as_read_by_it = (" ".join(data.words(row)) for row in range(data.n_rows))
+        else:
+            as_read_by_it = as_read(texts, data.vocabulary, name)
+        data = data.with_pieces(reader.cut(as_read_by_it))
     if known is not None and data.vocabulary != known:
         raise InvalidInputError(
             f"{name} has another vocabulary than the texts of the fit; give strings, or texts read by vocabulary_."

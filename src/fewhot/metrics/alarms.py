@@ -56,6 +56,7 @@ def _found(summary: Summary) -> Iterator[Alarm]:
     """Yield what is serious, then warnings, then notes."""
     if summary.facts.get("gated"):
         yield from _gates(summary)
+        yield from _gates_say_nothing(summary)
     else:
         yield from _says_nothing(summary)
     yield from _one_code(summary)
@@ -84,6 +85,18 @@ def _says_nothing(summary: Summary) -> Iterator[Alarm]:
             severity="serious",
             sentence=f"The codes carry {summary.value('information'):.2g} nats a row, so they say next to nothing "
             f"about it; lower the weight of the KL or train longer.",
+        )
+
+
+def _gates_say_nothing(summary: Summary) -> Iterator[Alarm]:
+    """Look at codes with gates that are not all shut, and yet carry nothing."""
+    told = [summary.verdict(name) for name in ("information", "mutual_information")]
+    if told == ["poor", "poor"] and not summary.value("empty_rows") >= ALL_SHUT:
+        yield Alarm(
+            name="collapse",
+            severity="serious",
+            sentence=f"The codes carry {summary.value('information'):.2g} nats a row, so they say next to nothing "
+            f"about it; lower the weights of the KL, train longer, or give against_collapse= what keeps codes in use.",
         )
 
 

@@ -115,6 +115,8 @@ def class_places(y: Any, n_rows: int, name: str = "y", rows: str = "X") -> tuple
         raise InvalidInputError(
             f"{name} has shape {labels.shape} and {rows} has {n_rows} rows; give a class a row, ({n_rows},)."
         )
+    if labels.dtype.kind in "mMc":
+        raise InvalidInputError(f"{name} holds labels of type {labels.dtype}; give numbers or names.")
     missing = sum(map(_is_missing, y.tolist() if hasattr(y, "tolist") else list(y)))
     if missing:
         raise InvalidInputError(f"{missing} of {n_rows} labels in {name} are missing; leave those rows out.")

@@ -80,7 +80,7 @@ def encoder_for(
     if not isinstance(choice, str) or choice not in BODIES:
         raise InvalidParameterError(
             f"encoder is {choice!r}; it must be 'auto', 'mlp', 'conv', 'gru', the name of a body that you registered, "
-            f"or a torch module from rows (B, {spec.n_columns}) to vectors (B, H)."
+            f"a fewhot.nn.Pretrained for texts, or a torch module from rows (B, {spec.n_columns}) to vectors (B, H)."
         )
     try:
         body = BODIES[choice](spec.n_columns, hidden_layer_sizes, activation)

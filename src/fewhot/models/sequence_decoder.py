@@ -26,6 +26,9 @@ Choose = Callable[[Tensor], Tensor]
 MOST_STATES = 2**26
 """How many numbers the states of texts that are scored together hold: 256 MiB of them."""
 
+MOST_WORDS = 100
+"""How many words a text that is said has at most, unless told."""
+
 
 @STRUCTURES.register("sequence-decoder")
 class SequenceDecoder(Decoder):
@@ -199,17 +202,17 @@ class SpokenTexts(NamedTuple):
         raise InvalidParameterError("Texts have no mean; decode the codes instead: decode(Z).")
 
     @torch.no_grad()
-    def sample(self, generator: torch.Generator | None = None, max_length: int = 100) -> Tensor:
+    def sample(self, generator: torch.Generator | None = None, max_length: int = MOST_WORDS) -> Tensor:
         """Return texts drawn word by word, as padded ids (..., B, T)."""
         return self.said(lambda scores: torch.multinomial(scores.exp(), 1, generator=generator)[:, 0], max_length)
 
     @torch.no_grad()
-    def greedy(self, max_length: int = 100) -> Tensor:
+    def greedy(self, max_length: int = MOST_WORDS) -> Tensor:
         """Return texts whose every word is the likeliest after those before, as padded ids (..., B, T)."""
         return self.said(lambda scores: scores.argmax(-1), max_length)
 
     @torch.no_grad()
-    def beam(self, n_beams: int = 5, max_length: int = 100) -> Tensor:
+    def beam(self, n_beams: int = 5, max_length: int = MOST_WORDS) -> Tensor:
         """Return the likeliest texts that a search finds which keeps ``n_beams`` beginnings, as padded ids (..., B, T).
 
         A text that has ended competes with longer ones as it is.

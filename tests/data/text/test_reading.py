@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import csv
 import gzip
 import json
 import lzma
@@ -62,6 +63,27 @@ def test_a_cell_may_span_lines_and_a_column_have_a_name(tmp_path: Path) -> None:
     assert list(stream_texts(tmp_path / "a.csv", "body")) == ["one\ntwo", "three"]
     (tmp_path / "a.jsonl").write_text('{"body": "one"}\n\n{"body": "two"}')
     assert list(stream_texts(tmp_path / "a.jsonl", "body")) == ["one", "two"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+def test_encodings_of_wide_letters_are_read(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "a.txt").write_bytes("one\u2028\r\ncaf\xe9\n".encode(encoding))
+    assert list(stream_texts(tmp_path / "a.txt", encoding=encoding)) == ["one\u2028", "caf\xe9"]
+    with gzip.open(tmp_path / "b.txt.gz", "wb") as file:
+        file.write("one\ntwo\n".encode("utf-16"))
+    assert list(stream_texts(tmp_path / "b.txt.gz")) == ["one", "two"]  # told by its mark
+    (tmp_path / "c.txt").write_bytes(b"\xff\xfeo\x00\n")
+    with pytest.raises(DataError, match=r"is not text in UTF-16"):
+        list(stream_texts(tmp_path / "c.txt"))
+
+
+def test_cells_may_be_long_and_separated_otherwise(tmp_path: Path) -> None:
+    long = "word " * 40_000
+    (tmp_path / "a.csv").write_text(f'id;review\n1;"{long}"\n2;"few; hot, so"\n')
+    assert list(stream_texts(tmp_path / "a.csv", "review")) == [long, "few; hot, so"]
+    assert csv.field_size_limit() == 131_072  # as it was
+    (tmp_path / "b.csv").write_text("a;b,review\n1,few;hot\n")
+    assert list(stream_texts(tmp_path / "b.csv", "review")) == ["few;hot"]
 
 
 def test_other_encodings_may_be_named(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from fewhot.core.errors import InvalidInputError, InvalidParameterError, Invalid
 from fewhot.core.records import DataSpec, Tokens
 from fewhot.data import TextDataset, Vocabulary, text_dataset
 from fewhot.data.text import text_width
+from fewhot.data.text.building import LONGEST
 
 WORDS = ["sun", "sea", "air", "sand", "_UNK", "wind", "moon"]
 lists = st.lists(st.lists(st.sampled_from(WORDS), max_size=20), min_size=1, max_size=9)
@@ -124,7 +125,7 @@ def test_one_pass_finds_what_two_passes_find(texts: list[list[str]], n_words: in
         warnings.simplefilter("ignore", UserWarning)
         stream = (" ".join(text) for text in texts)
         quick = text_dataset(stream, tokeniser="spaces", n_words=n_words, max_length=max_length)
-    assert quick.vocabulary == Vocabulary(slow.vocabulary.known, "spaces", max_length)
+    assert quick.vocabulary == Vocabulary(slow.vocabulary.known, "spaces", max_length or LONGEST)
     assert quick.spec == slow.spec
     assert torch.equal(quick.ids, slow.ids)
     assert torch.equal(quick.offsets, slow.offsets)
@@ -204,3 +205,42 @@ def test_batches_on_a_device_are_those_of_the_host() -> None:
     index = torch.tensor([2, 0])
     assert ids_of(there.batch(index.cuda(), 12).x) == ids_of(data.batch(index, 12).x)
     assert there.subset(np.array([1, 2])).lengths.tolist() == [1, 10]
+
+
+def test_very_long_texts_are_cut_with_a_warning_unless_told() -> None:
+    with pytest.warns(UserWarning, match=r"^1 of 2 texts have more than 500 words and were cut there\.$"):
+        data = text_dataset(["sea " * 10_000, "sun"])
+    assert data.lengths.tolist() == [501, 2]
+    assert data.vocabulary.max_length == 500
+    assert text_dataset(["sea " * 10_000], max_length=20_000).lengths.tolist() == [10_001]
+
+
+@pytest.mark.parametrize("given", [{"tokeniser": "spaces"}, {"n_words": 5}, {"max_length": 2}], ids=str)
+def test_a_vocabulary_says_by_itself_how_texts_are_read(given: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameterError, match=r"was given beside a vocabulary"):
+        text_dataset(["sea"], Vocabulary(["sea"]), **given)
+    made = Vocabulary.of([["Few", "Hot!"]], tokeniser="spaces", max_length=3)
+    assert text_dataset(["Few Hot!"], made).words(0) == ["Few", "Hot!"]
+    with pytest.raises(InvalidTypeError, match=r"^vocabulary is of type list"):
+        text_dataset(["sea"], ["sea"])  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InvalidTypeError, match=r"^X is of type NoneType; give a list of strings"):
+        text_dataset(None)  # pyright: ignore[reportArgumentType]
+
+
+def test_texts_of_which_nothing_is_left_are_told() -> None:
+    with pytest.warns(UserWarning, match=r"^2 of 4 texts have no words left, for 'plain' leaves out what is not ASCII"):
+        text_dataset(["\u0645\u0631\u062d\u0628\u0627", "\u4f60\u597d", "hello", " "])
+    with (
+        pytest.raises(InvalidInputError, match=r"or tokeniser='spaces'"),
+        pytest.warns(UserWarning, match=r"^1 of 1 texts have no words left"),
+    ):
+        text_dataset(["\u4f60\u597d"])
+
+
+def test_texts_of_unknown_words_alone_are_told() -> None:
+    known = Vocabulary(["sea"])
+    with pytest.warns(UserWarning, match=r"^All words of 2 of 3 texts are unknown to the vocabulary\.$"):
+        text_dataset(["1 2", "3", "sea"], known)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(text_dataset(["1", "sea", "", ""], known)) == 4

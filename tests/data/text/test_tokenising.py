@@ -78,11 +78,11 @@ def test_without_spacy_a_sentence_says_how_to_install_it(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "spacy", None)
     tokenising._spacy.cache_clear()
     with pytest.raises(FewhotError, match=r"needs spaCy.*pip install 'fewhot\[text\]', or give tokeniser='plain'\.$"):
-        tokenise("few")
+        tokenise("few", "spacy")
     tokenising._spacy.cache_clear()
 
 
 def test_spacy_cuts_as_the_published_texts_are_cut() -> None:
     pytest.importorskip("spacy", reason="needs spaCy: pip install 'fewhot[text]'")
-    assert tokenise("I can't go to any website.") == ["i", "ca", "nt", "go", "to", "any", "website", "."]
+    assert tokenise("I can't go to any website.", "spacy") == ["i", "ca", "nt", "go", "to", "any", "website", "."]
     assert tokenise("") == []

@@ -11,13 +11,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from fewhot.core.checks import whole_number
-from fewhot.core.errors import InvalidInputError, InvalidTypeError
+from fewhot.core.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from fewhot.core.records import END
 from fewhot.core.warning import warn_caller
 from fewhot.data.text.dataset import TextDataset
 from fewhot.data.text.tokenising import as_text, tokeniser_called
 from fewhot.data.text.vocabulary import N_WORDS, UNKNOWN, UNKNOWN_WORD, Vocabulary
 
+LONGEST = 500
+"""How many words of a text are read unless something else is said: recurrent networks go through them one by one."""
 _LOOKED_AT = 100
 """How many entries are looked at for a string; the others are checked when they are read."""
 
@@ -27,7 +29,7 @@ def text_dataset(
     vocabulary: Vocabulary | None = None,
     *,
     tokeniser: str | None = None,
-    n_words: int = N_WORDS,
+    n_words: int | None = None,
     max_length: int | None = None,
     name: str = "X",
 ) -> TextDataset:
@@ -41,14 +43,15 @@ def text_dataset(
         The strings: a list, a tuple, a column of a frame, an array or anything else that gives them one by one. A
         string without words is a text that ends at once.
     vocabulary
-        What ids stand for; None takes the most frequent words of these texts.
+        What ids stand for, and how texts are cut; None takes the most frequent words of these texts, as the next three
+        arguments say, which are for that alone.
     tokeniser
-        How words are cut, by a name that `tokenise` knows; None takes the vocabulary's, and "plain" without one.
+        How words are cut, by a name that `tokenise` knows; None takes "plain".
     n_words
-        How many words a vocabulary made here has at most.
+        How many words the vocabulary has at most; None takes 20,000.
     max_length
         How many words a text keeps at most, its end not counted; words behind them do not count for the vocabulary.
-        None keeps as many as the vocabulary says, and all without one. One warning says how many texts were cut.
+        None takes 500. One warning says how many texts were cut.
     name
         What a complaint calls the texts.
 
@@ -60,16 +63,23 @@ def text_dataset(
     >>> data.words(2), data.lengths.tolist()
     (['few', 'so', 'few', '.'], [4, 1, 5])
     """
-    if max_length is not None:
-        whole_number("max_length", max_length)
-    if tokeniser is None:
-        tokeniser = "plain" if vocabulary is None else vocabulary.tokeniser
-    max_length = vocabulary.max_length if max_length is None and vocabulary is not None else max_length
-    cut = tokeniser_called(tokeniser)
-    tokens = _shortened((cut(text) for text in strings_of(texts, name)), max_length, name)
     if vocabulary is not None:
-        return TextDataset.of(tokens, vocabulary)
-    return _numbered(tokens, n_words, tokeniser, max_length)
+        _check_alone(vocabulary, tokeniser=tokeniser, n_words=n_words, max_length=max_length)
+        data = TextDataset.of(_words_of(texts, vocabulary.tokeniser, vocabulary.max_length, name), vocabulary)
+        _warn_of_unknown(data)
+        return data
+    tokeniser = "plain" if tokeniser is None else tokeniser
+    max_length = LONGEST if max_length is None else whole_number("max_length", max_length)
+    words = _words_of(texts, tokeniser, max_length, name)
+    return _numbered(words, N_WORDS if n_words is None else n_words, tokeniser, max_length)
+
+
+def as_read(texts: Iterable[str], vocabulary: Vocabulary, name: str = "X") -> Iterator[str]:
+    """Go through strings as a reader of its own sees them: those with more words than are read end there."""
+    cut, most = tokeniser_called(vocabulary.tokeniser), vocabulary.max_length
+    for text in strings_of(texts, name):
+        too_long = most is not None and len(words := cut(text)) > most
+        yield " ".join(words[:most]) if too_long else text
 
 
 def is_text(X: Any) -> bool:
@@ -87,22 +97,57 @@ def strings_of(texts: Iterable[Any], name: str = "X") -> Iterator[str]:
     """Go through the texts, and refuse what is no string in a sentence that says where it is."""
     if isinstance(texts, str | bytes):
         raise InvalidTypeError(f"{name} is one {type(texts).__name__}; give a list of strings, one a text.")
+    if not isinstance(texts, Iterable):
+        raise InvalidTypeError(f"{name} is of type {type(texts).__name__}; give a list of strings, one a text.")
     if getattr(texts, "ndim", 1) != 1:
         shape = tuple(getattr(texts, "shape", ()))
         raise InvalidInputError(f"{name} has shape {shape}; give one string a text, such as one column of it.")
     return (as_text(text, f"Text {row} of {name}") for row, text in enumerate(texts))
 
 
-def _shortened(texts: Iterable[list[str]], max_length: int | None, name: str) -> Iterator[list[str]]:
-    n_cut = n_texts = 0
-    for words in texts:
+def _check_alone(vocabulary: Any, **arguments: Any) -> None:
+    """Refuse what is no vocabulary, and arguments that it says already."""
+    if not isinstance(vocabulary, Vocabulary):
+        raise InvalidTypeError(
+            f"vocabulary is of type {type(vocabulary).__name__}; give a Vocabulary, such as Vocabulary(words)."
+        )
+    given = next((name for name, value in arguments.items() if value is not None), None)
+    if given is not None:
+        raise InvalidParameterError(
+            f"{given} was given beside a vocabulary, which says by itself how texts are read; leave it out, or make "
+            f"the vocabulary with it."
+        )
+
+
+def _words_of(texts: Iterable[str], tokeniser: str, max_length: int | None, name: str) -> Iterator[list[str]]:
+    """Go through the words of each text; say once how many were cut, and how many have nothing left."""
+    cut = tokeniser_called(tokeniser)
+    n_cut = n_lost = n_texts = 0
+    for text in strings_of(texts, name):
+        words = cut(text)
         n_texts += 1
         n_cut += max_length is not None and len(words) > max_length
+        n_lost += not words and not text.isascii() and not text.isspace()
         yield words[:max_length]
     if not n_texts:
         raise InvalidInputError(f"{name} has no texts; give at least one.")
     if n_cut:
         warn_caller(f"{n_cut} of {n_texts} texts have more than {max_length} words and were cut there.", UserWarning)
+    if n_lost:
+        warn_caller(
+            f"{n_lost} of {n_texts} texts have no words left, for {tokeniser!r} leaves out what is not ASCII; give "
+            f"text_dataset(texts, tokeniser='spaces') to keep it.",
+            UserWarning,
+        )
+
+
+def _warn_of_unknown(data: TextDataset) -> None:
+    """Say where most texts have words and the vocabulary none of them, as where a wrong column was read."""
+    known = np.concatenate([[0], np.cumsum(data.ids.numpy() > UNKNOWN)])
+    offsets = data.offsets.numpy()
+    n_strange = int(((np.diff(known[offsets]) == 0) & (data.lengths > 1)).sum())
+    if n_strange > data.n_rows / 2:
+        warn_caller(f"All words of {n_strange} of {data.n_rows} texts are unknown to the vocabulary.", UserWarning)
 
 
 def _numbered(texts: Iterable[list[str]], n_words: int, tokeniser: str, max_length: int | None) -> TextDataset:

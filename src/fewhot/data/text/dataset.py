@@ -142,6 +142,9 @@ class TextDataset(Dataset):
         pieces = None if self.pieces is None else self.pieces.padded(index, min(width, self._most_pieces))
         return Batch(Tokens(ids, self.spec.n_columns, pieces), index)
 
+    def __len__(self) -> int:
+        return self.n_rows
+
     def words(self, row: int) -> list[str]:
         """Return the words of one text, as far as the vocabulary has them."""
         return self.vocabulary.words(self.ids[self.offsets[row] : self.offsets[row + 1]].tolist())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +14,8 @@ from fewhot.data.lines import lines_of
 
 _COMPRESSED = (".gz", ".bz2", ".xz")
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_OTHER_SEPARATORS = (";", "\t")
+_LARGEST_CELL = 2**31 - 1
 ENDINGS = (".txt", ".jsonl", *_SEPARATORS)
 
 T = TypeVar("T")
@@ -58,7 +61,10 @@ def stream_records(
     lines = _without_mark(lines_of(path, encoding))
     if ending == ".jsonl":
         return _at_least_one(_of_objects(lines, path, column, named), path)
-    return _at_least_one(_of_table(lines, path, column, _SEPARATORS[ending], named), path)
+    first = next(lines, None)
+    separator = _separator(ending, "" if first is None else first[1], column)
+    lines = lines if first is None else chain([first], lines)
+    return _at_least_one(_of_table(lines, path, column, separator, named), path)
 
 
 def csv_rows(path: Path, separator: str = ",", encoding: str = "utf-8") -> Iterator[tuple[int, list[str]]]:
@@ -130,15 +136,37 @@ def _of_table(
         yield number, dict(zip(header, row, strict=True))
 
 
+def _separator(ending: str, header: str, column: str) -> str:
+    """Return what separates cells: what the ending says, or in .csv what makes the first line hold the column."""
+    usual = _SEPARATORS[ending]
+    others = [mark for mark in _OTHER_SEPARATORS if ending == ".csv" and column not in _cells(header, usual)]
+    return next((mark for mark in others if column in _cells(header, mark)), usual)
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    return next(csv.reader([line], delimiter=separator), [])
+
+
 def _rows(lines: Iterator[tuple[int, str]], path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
     table = csv.reader((f"{line}\n" for _, line in lines), delimiter=separator, strict=True)
     try:
-        yield from ((table.line_num, row) for row in table if row)
+        while (row := _next_row(table)) is not None:
+            if row:
+                yield table.line_num, row
     except csv.Error as error:
         raise DataError(
             f"Line {table.line_num} of {path} cannot be read as a table ({error}); write it again, with quotation "
             f"marks around texts that hold the separator."
         ) from error
+
+
+def _next_row(table: Iterator[list[str]]) -> list[str] | None:
+    """Return the next row, whose cells may be of any length: the module's limit is lifted for so long."""
+    usual = csv.field_size_limit(_LARGEST_CELL)
+    try:
+        return next(table, None)
+    finally:
+        csv.field_size_limit(usual)
 
 
 def _at_least_one(texts: Iterator[T], path: Path) -> Iterator[T]:

@@ -37,7 +37,7 @@ def clean(text: str) -> str:
     return " ".join(_DROPPED.sub("", _LINK.sub(" ", text)).split())
 
 
-def tokenise(text: str, tokeniser: str = "spacy") -> list[str]:
+def tokenise(text: str, tokeniser: str = "plain") -> list[str]:
     """Return the words of a text.
 
     Parameters

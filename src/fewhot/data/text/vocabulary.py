@@ -63,7 +63,13 @@ class Vocabulary(Configurable):
         self._spelling = ["", "", UNKNOWN_WORD, *self.known]
 
     @classmethod
-    def of(cls, texts: Iterable[Sequence[str]], n_words: int = N_WORDS) -> Vocabulary:
+    def of(
+        cls,
+        texts: Iterable[Sequence[str]],
+        n_words: int = N_WORDS,
+        tokeniser: str = "plain",
+        max_length: int | None = None,
+    ) -> Vocabulary:
         """Return the vocabulary of the most frequent words, those of equal frequency in alphabetical order.
 
         Parameters
@@ -72,11 +78,15 @@ class Vocabulary(Configurable):
             The texts, each as its words.
         n_words
             How many words there are at most, unknown words not counted.
+        tokeniser, max_length
+            How the texts were cut into words, and how many of them are read.
         """
         counts: Counter[str] = Counter()
         for words in texts:
+            if isinstance(words, str):
+                raise InvalidInputError(f"The text {words[:20]!r} is a string; give each as a list of its words.")
             counts.update(words)
-        return cls.of_counts(counts, n_words)
+        return cls.of_counts(counts, n_words, tokeniser, max_length)
 
     @classmethod
     def of_counts(
@@ -90,7 +100,10 @@ class Vocabulary(Configurable):
         whole_number("n_words", n_words)
         known = most_frequent({word: n for word, n in counts.items() if word != UNKNOWN_WORD}, n_words)
         if not known:
-            raise InvalidInputError("The texts have no words to choose from; give texts with words, or a vocabulary.")
+            beyond = (
+                "" if tokeniser == "spaces" else f", or tokeniser='spaces': {tokeniser!r} leaves out what is not ASCII"
+            )
+            raise InvalidInputError(f"The texts have no words to choose from; give texts with words{beyond}.")
         return cls(known, tokeniser, max_length)
 
     def ids(self, words: Iterable[str]) -> np.ndarray:
