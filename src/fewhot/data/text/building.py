@@ -78,8 +78,8 @@ def as_read(texts: Iterable[str], vocabulary: Vocabulary, name: str = "X") -> It
     """Go through strings as a reader of its own sees them: those with more words than are read end there."""
     cut, most = tokeniser_called(vocabulary.tokeniser), vocabulary.max_length
     for text in strings_of(texts, name):
-        too_long = most is not None and len(words := cut(text)) > most
-        yield " ".join(words[:most]) if too_long else text
+        words = [] if most is None else cut(text)
+        yield " ".join(words[:most]) if len(words) > (most or 0) else text
 
 
 def is_text(X: Any) -> bool:
