@@ -21,7 +21,7 @@ from fewhot.distributions.one_hot import Choice, categorical_kl, chosen, chosen_
 
 _SUREST = 1 - torch.finfo(torch.float32).eps
 _HALVINGS = 40
-_ABOVE = 1e-6
+_NO_QUOTIENT = 1 + 1e-6
 
 
 class SlotCounts(Distribution):
@@ -167,7 +167,7 @@ class SlotCounts(Distribution):
             return torch.zeros_like(self.mean).scatter_add(-1, self.feature_logits.argmax(-1), on)
         seats = torch.floor((self.n_slots + 1) * self.gate_logits.sigmoid()).clamp(max=self.n_slots)  # (..., 1)
         probs = self.log_features.squeeze(-2).exp()
-        low, high = torch.zeros_like(seats), torch.full_like(seats, 1 + _ABOVE)  # of the quotient that wins the last
+        low, high = torch.zeros_like(seats), torch.full_like(seats, _NO_QUOTIENT)  # around what wins the last seat
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             too_many = torch.floor(probs / middle).sum(-1, keepdim=True) > seats

@@ -35,17 +35,12 @@ Histories = Any
 _LARGE = 1e4
 _FINEST = 1e-5  # of a number: float32 tells some eighty values apart within so narrow a range
 
+_OF_TEXTS = "; convert the text columns to numbers first, or give one of them, such as X['text'], to fit texts."
 _REMEDIES = (
     ("contains NaN", "; impute or drop the missing values first."),
     ("contains infinity", "; remove or replace the infinite values first."),
-    (
-        "not compatible with arrays of bytes/strings",
-        "; convert the text columns to numbers first, or give one of them, such as X['text'], to fit texts.",
-    ),
-    (
-        "could not convert string",
-        "; convert the text columns to numbers first, or give one of them, such as X['text'], to fit texts.",
-    ),
+    ("not compatible with arrays of bytes/strings", _OF_TEXTS),
+    ("could not convert string", _OF_TEXTS),
     ("Complex data", "; pass real numbers."),
     ("inhomogeneous", "X has rows of different lengths; give rows of equal length."),
     ("features as input", "; pass the columns it was fitted on."),
