@@ -92,7 +92,7 @@ def test_the_released_corpora_are_as_published(name: str) -> None:
         assert loaded.texts is not None
         assert loaded.feature_names is not None
         assert np.bincount(loaded.y).tolist() == [1000] * n_classes
-        data = text_dataset(loaded.texts, Vocabulary(loaded.feature_names), tokeniser="spaces")
+        data = text_dataset(loaded.texts, Vocabulary(loaded.feature_names, "spaces"))
         assert shortest <= data.lengths.min() - 1
         assert data.lengths.max() - 1 == longest
         assert data.width(np.arange(len(loaded))) == text_width(longest + 1)
@@ -105,7 +105,7 @@ def test_the_released_corpora_are_as_published(name: str) -> None:
 @published("hsvae_yahoo")
 def test_counts_of_words_are_those_of_the_texts() -> None:
     loaded = load_dataset("hsvae_yahoo", "test", download=False)
-    data = text_dataset(loaded.texts or (), Vocabulary(loaded.feature_names or ()), tokeniser="spaces")
+    data = text_dataset(loaded.texts or (), Vocabulary(loaded.feature_names or (), "spaces"))
     moments, counts = data.moments(), np.asarray(loaded.X.sum(axis=0, dtype=np.float64)) / len(loaded)
     in_order = [data.vocabulary.ids([word])[0] for word in loaded.feature_names or ()]
     np.testing.assert_allclose(moments.mean[in_order], counts, rtol=1e-5)

@@ -59,8 +59,6 @@ def as_matrix(X: Any, name: str = "X") -> Any:
         )
     if isinstance(X, list | tuple) and not len(X):
         raise InvalidInputError(f"{name} is empty; give at least one row, or one text.")
-    if isinstance(X, list | tuple) and isinstance(X[0], list | tuple) and len(X[0]) and isinstance(X[0][0], str):
-        raise InvalidInputError(f"{name} holds lists of words; give each text as one string, such as ' '.join(words).")
     if isinstance(X, list | tuple) and isinstance(X[0], str):
         raise InvalidTypeError(f"{name} is a list of strings, and this model reads numbers; accepted are {ACCEPTED}.")
     if library == "polars" and type(X).__name__ == "LazyFrame":

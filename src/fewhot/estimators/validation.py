@@ -63,6 +63,8 @@ def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str = "
         return _texts(estimator, X, fitting, name)
     if isinstance(X, Iterator | KeysView | ValuesView):
         raise InvalidTypeError(f"{name} is of type {type(X).__name__}; give a list, such as list({name}).")
+    if isinstance(X, list | tuple) and any(isinstance(row, list | tuple) and is_text(row) for row in X[:1]):
+        raise InvalidInputError(f"{name} holds lists of words; give each text as one string, such as ' '.join(words).")
     _forget_or_require_texts(estimator, fitting, name)
     matrix = as_matrix(X, name)
     if isinstance(matrix, StoredRows):
