@@ -68,6 +68,8 @@ def test_hsvae_has_classes_too(planted: PlantedRows) -> None:
         (["a", None, "b", float("nan")], "2 of 4 labels in y are missing"),
         (pd.Series(["a", pd.NA, "b", "a"], dtype="string"), "1 of 4 labels in y are missing"),
         (["a", "b", 1j, object()], "no common order"),
+        ([1, "a", "a", "b"], "no common order"),
+        (np.array(["2020", "2021"] * 2, dtype="M8[Y]"), "give numbers or names"),
     ],
 )
 def test_labels_that_cannot_be_used_are_refused(

@@ -117,13 +117,17 @@ def class_places(y: Any, n_rows: int, name: str = "y", rows: str = "X") -> tuple
         )
     if labels.dtype.kind in "mMc":
         raise InvalidInputError(f"{name} holds labels of type {labels.dtype}; give numbers or names.")
-    missing = sum(map(_is_missing, y.tolist() if hasattr(y, "tolist") else list(y)))
+    given = y.tolist() if hasattr(y, "tolist") else list(y)
+    missing = sum(map(_is_missing, given))
     if missing:
         raise InvalidInputError(f"{missing} of {n_rows} labels in {name} are missing; leave those rows out.")
+    mixed = InvalidInputError(f"{name} mixes labels that have no common order; give numbers or names.")
+    if 0 < sum(isinstance(label, str) for label in given) < n_rows:
+        raise mixed
     try:
         return np.unique(labels, return_inverse=True)
     except TypeError as error:
-        raise InvalidInputError(f"{name} mixes labels that have no common order; give numbers or names.") from error
+        raise mixed from error
 
 
 def places_among(classes: np.ndarray, y: Any, n_rows: int, name: str = "y", rows: str = "X") -> np.ndarray:
