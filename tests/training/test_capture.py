@@ -216,21 +216,6 @@ def test_graphs_of_many_shapes_equal_eager_steps_in_any_order() -> None:
 
 
 @gpu
-def test_graphs_of_many_shapes_share_their_memory() -> None:
-    step = TrainStep(model().to("cuda"), Settings(max_steps=100), stream(0, "noise", device=torch.device("cuda")))
-    runner = Runner(step, dataset().to(torch.device("cuda")), "graph")
-    reserved: list[int] = []
-    for n_rows in (40, 38, 36, 34, 32):
-        for _ in range(capture.WARM_UPS + 2):
-            runner(torch.arange(n_rows, device="cuda"), 0)
-        reserved.append(
-            sum(block["total_size"] for block in torch.cuda.memory_snapshot() if any(block["segment_pool_id"]))
-        )
-    assert len(runner._graphs) == len(reserved)
-    assert reserved[-1] == reserved[0] > 0
-
-
-@gpu
 def test_a_failed_capture_on_a_gpu_logs_one_line_and_changes_nothing(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
