@@ -195,7 +195,6 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         self._check_parameters()
         if self.drop_unlabelled:
             X, y = self._labelled_rows(X, y)
-        self._threshold_to_use = self._cross_validated(X, y) if self.threshold == "cv" else float(self.threshold)
         return super().fit(X, y, X_val, y_val)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -207,7 +206,6 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
             )
         if self.drop_unlabelled:
             X, y = self._labelled_rows(X, y)
-        self._threshold_to_use = float(self.threshold)
         return super().partial_fit(X, y)
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -224,7 +222,8 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
             check_label_names(y, self.classes_)
         else:
             self.classes_ = classes_of(y, self.n_labels_)
-        self.threshold_ = self._threshold_to_use
+        cross_validates = self.threshold == "cv"
+        self.threshold_ = self._cross_validated(X, labelled) if cross_validates else float(self.threshold)
         return labelled
 
     def _held_out_rows(self, X_val: Any, y_val: Any) -> LabelledDataset:
@@ -237,7 +236,7 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
 
     def _labelled_rows(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return the rows that have labels, and say how many have none."""
-        n_rows = self._n_rows(X)
+        n_rows = dataset_of(copy.copy(self), X, fitting=True).n_rows  # refuses what is no matrix of rows
         labels = indicator_matrix(y, n_rows)
         kept = np.flatnonzero(labels.any(axis=1))
         if not len(kept):
@@ -246,19 +245,15 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
             warn_caller(f"{n_rows - len(kept)} of {n_rows} rows have no label and are left out.", UserWarning)
         return rows_at(X, kept), rows_at(y, kept)
 
-    def _cross_validated(self, X: Any, y: Any) -> float:
+    def _cross_validated(self, X: Any, labelled: LabelledDataset) -> float:
         """Return the threshold with the best F1 score on rows that a fit has not seen."""
-        labels = indicator_matrix(y, self._n_rows(X))
+        labels = labelled.labels.numpy()
         seed = resolve_seed(self.random_state)
         alone = {"threshold": 0.5, "drop_unlabelled": False, "callbacks": None, "random_state": seed, "verbose": 0}
         arguments = self.get_params(deep=False) | alone
         return cross_validated_threshold(
             lambda: type(self)(**arguments), X, labels, self.n_folds, self.threshold_average, seed
         )
-
-    def _n_rows(self, X: Any) -> int:
-        """Return how many rows there are; what is no matrix of rows is refused, as by a fit on all of them."""
-        return dataset_of(copy.copy(self), X, fitting=True).n_rows
 
     def _fitted_state(self) -> dict[str, Any]:
         return {**super()._fitted_state(), "threshold": self.threshold_, "classes": self.classes_.tolist()}

@@ -89,10 +89,10 @@ def _texts(estimator: Any, texts: Any, fitting: bool, name: str) -> TextDataset:
         if fitting:
             estimator._reads_known_words = isinstance(texts, TextDataset)
         if isinstance(texts, TextDataset) or getattr(estimator, "_reads_known_words", False):
-            as_read_by_it = (" ".join(data.words(row)) for row in range(data.n_rows))
+            read = (" ".join(data.words(row)) for row in range(data.n_rows))
         else:
-            as_read_by_it = as_read(texts, data.vocabulary, name)
-        data = data.with_pieces(reader.cut(as_read_by_it))
+            read = as_read(texts, data.vocabulary, name)
+        data = data.with_pieces(reader.cut(read))
     if known is not None and data.vocabulary != known:
         raise InvalidInputError(
             f"{name} has another vocabulary than the texts of the fit; give strings, or texts read by vocabulary_."
