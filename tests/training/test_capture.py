@@ -216,6 +216,21 @@ def test_graphs_of_many_shapes_equal_eager_steps_in_any_order() -> None:
 
 
 @gpu
+def test_graphs_of_many_shapes_share_their_memory() -> None:
+    step = TrainStep(model().to("cuda"), Settings(max_steps=100), stream(0, "noise", device=torch.device("cuda")))
+    runner = Runner(step, dataset().to(torch.device("cuda")), "graph")
+    reserved: list[int] = []
+    for n_rows in (40, 38, 36, 34, 32):
+        for _ in range(capture.WARM_UPS + 2):
+            runner(torch.arange(n_rows, device="cuda"), 0)
+        reserved.append(
+            sum(block["total_size"] for block in torch.cuda.memory_snapshot() if any(block["segment_pool_id"]))
+        )
+    assert len(runner._graphs) == len(reserved)
+    assert reserved[-1] == reserved[0] > 0
+
+
+@gpu
 def test_a_failed_capture_on_a_gpu_logs_one_line_and_changes_nothing(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,6 +273,26 @@ def test_a_capture_spoilt_half_way_logs_one_line_and_changes_nothing(
     assert [record.getMessage()[:50] for record in caplog.records] == [
         "Steps run eagerly: capturing them as a graph faile"
     ]
+    _assert_close(fallen_back, eager)
+
+
+@gpu
+def test_a_later_capture_that_fails_logs_one_line_and_changes_nothing(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    eager = _fit(VAE, _texts(600), False, batch_size=32)
+    n_captured = 0
+
+    def run_out() -> None:
+        nonlocal n_captured
+        n_captured += 1
+        if n_captured == 4:
+            raise torch.cuda.OutOfMemoryError("no room for one more")
+
+    _while_capturing(monkeypatch, run_out)
+    with caplog.at_level(logging.WARNING, logger="fewhot"):
+        fallen_back = _fit(VAE, _texts(600), "graph", batch_size=32)
+    assert [record.getMessage()[-22:] for record in caplog.records] == ["no room for one more)."]
     _assert_close(fallen_back, eager)
 
 

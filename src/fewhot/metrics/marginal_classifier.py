@@ -81,7 +81,7 @@ def trained_classifier(
     device = train.codes.device
     classifier = new_classifier(train.codes.n_units, n_classes, seed).to(device)
     optimiser = torch.optim.Adam(classifier.parameters(), training.learning_rate)
-    noise, order = stream(seed, "draws"), np.random.default_rng(derive_seed(seed, "order"))
+    noise, order = stream(seed, "draws", device=device), np.random.default_rng(derive_seed(seed, "order"))
     best, kept, waited = answers(classifier, held_out, seed), copy.deepcopy(classifier.state_dict()), 0
     for _ in range(training.max_epochs):
         shuffled = order.permutation(train.rows)
@@ -104,7 +104,7 @@ def trained_classifier(
 @torch.no_grad()
 def answers(classifier: nn.Module, labelled: LabelledCodes, seed: int) -> Answers:
     """Return accuracy and mean negative log-likelihood of the rows; a seed gives every classifier the same draws."""
-    noise = stream(seed, "answers")
+    noise = stream(seed, "answers", device=labelled.codes.device)
     losses: list[Tensor] = []
     right: list[Tensor] = []
     for start in range(0, len(labelled.rows), _ROWS_AT_ONCE):

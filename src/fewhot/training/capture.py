@@ -6,6 +6,8 @@ import gc
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -38,6 +40,7 @@ class Runner:
         self.capturing = compile is not False and step.device.type == "cuda" and data.resident
         self.why_eager = self._why_not(compile)
         self._graphs: dict[tuple[int, int, int], _Graph] = {}
+        self._room = _Room(step.device)
         is_long = step.settings.max_steps >= COMPILE_FROM_STEPS and step.model.compiles
         wants_compile = compile is True or (compile == "auto" and is_long)
         self._compiled = (self.capturing and wants_compile) or (compile is True and step.device.type == "cpu")
@@ -51,7 +54,7 @@ class Runner:
             self.step(self.data.batch(index, width), stage)
             return
         if shape not in self._graphs:
-            self._graphs[shape] = _Graph(self._step_at(width, stage), index, self.step.noise)
+            self._graphs[shape] = _Graph(self._step_at(width, stage), index, self.step.noise, self._room)
         try:
             self._graphs[shape](index)
         except Exception as error:  # whatever torch raises, eager steps still work
@@ -63,10 +66,10 @@ class Runner:
 
     def _fall_back(self, error: Exception) -> None:
         self.capturing = False
+        torch.cuda.synchronize(self.step.device)
         self._graphs.clear()
         if self._compiled:
             self.step.forget_compiled()
-        torch.cuda.synchronize(self.step.device)
         self.why_eager = _first_sentence(error)
         log.warning("Steps run eagerly: capturing them as a graph failed (%s).", self.why_eager)
 
@@ -78,14 +81,33 @@ class Runner:
         return reason
 
 
+class _Room:
+    """Where all graphs of a run are captured: one stream, and memory that they share.
+
+    Each keeps nothing in that memory from one replay to the next, and only one is replayed at a time, so that many
+    shapes need no more of it than the largest.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+
+    @cached_property
+    def stream(self) -> torch.cuda.Stream:
+        return torch.cuda.Stream(self._device)
+
+    @cached_property
+    def pool(self) -> Any:
+        return torch.cuda.graph_pool_handle()
+
+
 class _Graph:
     """One step on one shape: warmed up by real steps, captured, replayed."""
 
-    def __init__(self, step: Callable[[Tensor], None], index: Tensor, generator: torch.Generator) -> None:
+    def __init__(self, step: Callable[[Tensor], None], index: Tensor, generator: torch.Generator, room: _Room) -> None:
         self._step = step
         self._index = index.clone()
         self._generator = generator
-        self._stream = torch.cuda.Stream(index.device)
+        self._room = room
         self._taken = 0
         self._graph: torch.cuda.CUDAGraph | None = None
 
@@ -106,16 +128,17 @@ class _Graph:
             raise
 
     def _warm_up(self) -> None:
-        self._stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(self._stream):
+        side = self._room.stream
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
             self._step(self._index)
-        torch.cuda.current_stream().wait_stream(self._stream)
+        torch.cuda.current_stream().wait_stream(side)
         self._taken += 1
 
     def _capture(self) -> torch.cuda.CUDAGraph:
         graph = torch.cuda.CUDAGraph()
         graph.register_generator_state(self._generator)
-        with _no_garbage_collected(), torch.cuda.graph(graph, stream=self._stream):
+        with _no_garbage_collected(), torch.cuda.graph(graph, self._room.pool, self._room.stream):
             self._step(self._index)
         return graph
 
