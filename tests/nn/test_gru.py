@@ -64,3 +64,18 @@ def test_scores_in_pieces_are_never_all_in_memory(monkeypatch: pytest.MonkeyPatc
     word_log_probs(states, weight, torch.zeros(100), torch.zeros(50, dtype=torch.int64)).sum().backward()
     assert max(seen) <= 600
     assert sum(seen) == 2 * 50 * 100  # once forward, once more for the gradient
+
+
+def test_words_added_for_a_gpu_change_no_score_and_no_gradient() -> None:
+    torch.manual_seed(0)
+    states, weight, bias = (torch.randn(*shape, requires_grad=True) for shape in ((11, 4), (6, 4), (6,)))
+    words = torch.randint(6, (11,))
+    added = word_scores._aligned(weight, bias)
+    assert [len(part) for part in added] == [word_scores.ALIGNED] * 2
+    said, plain = (word_log_probs(states, *scored, words) for scored in (added, (weight, bias)))
+    torch.testing.assert_close(said, plain)
+    for one, other in zip(
+        *(torch.autograd.grad((score * torch.arange(11.0)).sum(), (states, weight, bias)) for score in (said, plain)),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other)

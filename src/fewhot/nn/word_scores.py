@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -9,6 +11,8 @@ from torch.utils.checkpoint import checkpoint
 
 MOST_SCORES = 2**28
 """How many scores are in memory at once: 1 GiB of them."""
+ALIGNED = 8
+"""On a GPU the number of words is rounded up to a multiple of this: tensor cores read nothing else at full speed."""
 
 
 def word_log_probs(states: Tensor, weight: Tensor, bias: Tensor, words: Tensor) -> Tensor:
@@ -26,6 +30,8 @@ def word_log_probs(states: Tensor, weight: Tensor, bias: Tensor, words: Tensor) 
     words
         Which of the V words, (N,).
     """
+    if states.is_cuda:
+        weight, bias = _aligned(weight, bias)
     n_at_once = max(1, MOST_SCORES // len(weight))
     if len(states) <= n_at_once:
         return _log_probs(states, weight, bias, words)
@@ -39,6 +45,12 @@ def word_log_probs(states: Tensor, weight: Tensor, bias: Tensor, words: Tensor) 
             for some, chosen in parts
         ]
     )
+
+
+def _aligned(weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    """Add words that are never said, until their number is a multiple of `ALIGNED`."""
+    n_added = -len(weight) % ALIGNED
+    return F.pad(weight, (0, 0, 0, n_added)), F.pad(bias, (0, n_added), value=-math.inf)
 
 
 def _log_probs(states: Tensor, weight: Tensor, bias: Tensor, words: Tensor) -> Tensor:
