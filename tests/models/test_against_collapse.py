@@ -11,7 +11,9 @@ import torch
 import fewhot as fh
 from fewhot.core.records import Batch, Dense, Knobs, Tokens
 from fewhot.data.text.vocabulary import UNKNOWN
+from fewhot.metrics import mutual_information
 from fewhot.models import AgainstCollapse
+from fewhot.objectives import KL
 from tests.estimators.cases import assert_one_sentence
 
 RNG = np.random.default_rng(0)
@@ -164,3 +166,71 @@ def test_what_cannot_be_done_is_refused(make: Any, message: str) -> None:
     with pytest.raises(fh.FewhotError, match=message) as caught:
         make()
     assert_one_sentence(caught.value)
+
+
+def sentences_of_six_kinds(n: int) -> list[str]:
+    rng = np.random.default_rng(0)
+    kinds = [[f"{kind}{i}" for i in range(12)] for kind in "abcdef"]
+    return [" ".join(rng.choice(kinds[kind], size=rng.integers(4, 9))) for kind in rng.integers(0, 6, n)]
+
+
+def test_codes_of_texts_stay_in_use_unless_told_otherwise() -> None:
+    texts = sentences_of_six_kinds(600)
+    asked = {**SMALL, "max_steps": 600, "batch_size": 32, "hidden_layer_sizes": (32,), "n_iter_no_change": None}
+    guarded, left_alone = (
+        mutual_information(fh.VAE(16, **asked, against_collapse=guard).fit(texts), texts).mean
+        for guard in (None, AgainstCollapse())
+    )
+    assert left_alone < 0.1
+    assert guarded > 1.5  # six kinds are told apart by 1.8 nats
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cls", [fh.VSC, fh.HSVAE])
+def test_sparse_codes_of_texts_stay_in_use_unless_told_otherwise(cls: type) -> None:
+    texts = sentences_of_six_kinds(600)
+    asked = {**SMALL, "max_steps": 2000, "hidden_layer_sizes": (32,), "n_iter_no_change": None}
+    assert mutual_information(cls(16, l0=4, **asked).fit(texts), texts).mean > 1.3
+
+
+@pytest.mark.parametrize(
+    ("model", "rows", "guard"),
+    [
+        (fh.VAE(4, **SMALL), TEXTS, (4.0, 0.5)),
+        (fh.VSC(4, **SMALL), TEXTS, (4.0, 0.5)),
+        (fh.BetaTCVAE(4, **SMALL), TEXTS, (4.0, 0.5)),
+        (fh.VSC(4, **SMALL, encoder="mlp", prior="pseudo-inputs", alpha=0.3), TEXTS, (None, 0.5)),
+        (fh.VAE(4, **SMALL, against_collapse=AgainstCollapse()), TEXTS, (0.0, 0.0)),
+        (fh.VAE(4, **SMALL, against_collapse=AgainstCollapse(word_dropout=0.2)), TEXTS, (0.0, 0.2)),
+        (fh.HSVAE(4, **SMALL, recipe="prokhorov2021"), TEXTS, (0.0, 0.0)),
+        (fh.VAE(4, **SMALL, likelihood="multinomial"), TEXTS, (0.0, None)),
+        (fh.VAE(4, **SMALL), X, (0.0, None)),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_only_models_that_say_words_are_guarded_by_themselves(
+    model: Any, rows: Any, guard: tuple[float | None, float | None]
+) -> None:
+    module = model.fit(rows).module_
+    free_bits = [term.free_bits for term in module.objective.terms if isinstance(term, KL)]
+    assert (free_bits[0] if free_bits else None, getattr(module.decoder, "word_dropout", None)) == guard
+
+
+@pytest.mark.parametrize(
+    ("model", "rows", "share"),
+    [
+        (fh.VSC(4), TEXTS, 0.3),
+        (fh.HSVAE(4), TEXTS, 0.3),
+        (fh.VSC(4, dense_start=0.0), TEXTS, 0.0),
+        (fh.VSC(4, dense_start=0.5), TEXTS, 0.5),
+        (fh.VSC(4, pretrain_spikes=0.2), TEXTS, 0.0),
+        (fh.VSC(4, alpha=0.3), TEXTS, 0.0),
+        (fh.HSVAE(4, recipe="prokhorov2021"), TEXTS, 0.0),
+        (fh.VSC(4, likelihood="multinomial"), TEXTS, 0.0),
+        (fh.VSC(4), X, 0.0),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_gates_begin_open_by_themselves_for_a_dial_on_texts_alone(model: Any, rows: Any, share: float) -> None:
+    model.set_params(**SMALL).fit(rows)
+    assert model._chosen_dense_start(model.data_spec_) == share

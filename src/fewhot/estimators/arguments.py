@@ -117,8 +117,11 @@ class Arguments(BaseEstimator):
         """Return what reads the rows; texts that are said word by word are read so, too."""
         if not _is_auto(self.encoder):
             return self.encoder
-        in_order = spec is not None and spec.kind == "text" and _is_auto(self._chosen_likelihood(spec.n_columns))
-        return "gru" if in_order else self.recipes[self.recipe].encoder
+        return "gru" if spec is not None and self._says_words(spec) else self.recipes[self.recipe].encoder
+
+    def _says_words(self, spec: DataSpec) -> bool:
+        """Say whether such rows are texts that the model says word by word."""
+        return spec.kind == "text" and _is_auto(self._chosen_likelihood(spec.n_columns))
 
     def _hidden_layer_sizes(self, spec: DataSpec | None = None) -> Any:
         """Return the widths of the layers; convolutions and recurrent networks have their own where none are given."""

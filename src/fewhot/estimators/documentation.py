@@ -31,7 +31,8 @@ hidden_layer_sizes : sequence of int, default=None
         from it meanwhile.
     against_collapse : AgainstCollapse, default=None
         Free bits, word dropout, a warm-up or steps of the encoder alone, for decoders that could do without the code;
-        a `fewhot.models.AgainstCollapse`.
+        a `fewhot.models.AgainstCollapse`. None takes free bits of 4 and drops half of the words where texts are said
+        word by word, unless a recipe is named; ``AgainstCollapse()`` does nothing.
     max_steps : int, default=None
         Optimisation steps; None takes the recipe's, {steps}.
     max_epochs : int, default=None

@@ -19,6 +19,7 @@ from fewhot.estimators.arguments import Arguments
 from fewhot.estimators.fingerprint import fingerprint
 from fewhot.estimators.undoing import undone_on_failure
 from fewhot.estimators.validation import dataset_of
+from fewhot.models.against_collapse import unless_told
 from fewhot.models.latent_model import LatentModel
 from fewhot.training import RunFolder, Settings, Trainer
 from fewhot.training.run_folder import State
@@ -174,6 +175,8 @@ class Fitting(Arguments):
             module = self._build(spec, n_steps)
         if self.against_collapse is not None:
             self.against_collapse.change(module, n_steps)
+        elif self.recipe is None:
+            unless_told(module).change(module, n_steps)
         return module
 
     def _build(self, spec: DataSpec, n_steps: int) -> LatentModel:

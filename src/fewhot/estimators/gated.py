@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fewhot.core.checks import real_number, whole_number
 from fewhot.core.errors import InvalidParameterError
+from fewhot.core.records import DataSpec
 from fewhot.core.warning import warn_caller
 from fewhot.data import Dataset
 from fewhot.estimators.base import LatentEstimator
@@ -16,6 +17,8 @@ from fewhot.training.gate_shift import shift_gates
 
 DEFAULT_DENSITY = 0.05
 LEAST_DEFAULT_UNITS = 4
+DENSE_START_OF_TEXTS = 0.3
+"""Share of the steps in which gates are open where texts are said word by word: closed ones would stay unused."""
 ALLOWED_MISS = 0.1
 """A relative miss of the asked number of active units beyond which a fit warns."""
 
@@ -31,7 +34,7 @@ class GatedEstimator(LatentEstimator):
     l0: float | None
     max_active: int | None
     max_share: float | None
-    dense_start: float
+    dense_start: float | None
     gate_shift_: float
 
     def _asked(self) -> float | None:
@@ -43,6 +46,13 @@ class GatedEstimator(LatentEstimator):
         if self.density is not None:
             return self.density * self.n_components
         return min(self.n_components, max(LEAST_DEFAULT_UNITS, DEFAULT_DENSITY * self.n_components))
+
+    def _chosen_dense_start(self, spec: DataSpec) -> float:
+        """Return in which share of the steps gates are open, by the argument, or by what the rows are."""
+        if self.dense_start is not None:
+            return self.dense_start
+        has_dial = self._asked() is not None and self.recipe is None
+        return DENSE_START_OF_TEXTS if has_dial and self._says_words(spec) else 0.0
 
     def _finish(self, rows: Dataset) -> None:
         asked = self._asked()
@@ -92,7 +102,8 @@ class GatedEstimator(LatentEstimator):
                     f"{self.max_share * self.n_components:.3g} on in the mean row, and {asked:g} are asked for; give a "
                     f"larger share or more units."
                 )
-        real_number("dense_start", self.dense_start, low=0, high=LONGEST_DENSE_START)
+        if self.dense_start is not None:
+            real_number("dense_start", self.dense_start, low=0, high=LONGEST_DENSE_START)
         if self.dense_start and self._asked() is None:
             raise InvalidParameterError(
                 "dense_start is followed by the dial, and the prior's rates are fixed; give density or l0 instead."

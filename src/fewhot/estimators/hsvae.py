@@ -80,10 +80,11 @@ class HSVAE(GatedEstimator):
     max_share : float, default=None
         The largest share of rows that any one unit may serve, where a number of active units is asked for. None takes
         six times the mean share, at most 0.4; where the mean share is above 0.3, halfway from it to 1.
-    dense_start : float, default=0.0
+    dense_start : float, default=None
         Share of the steps, at most 0.6, in which the gates begin open and nothing closes them, as in a dense VAE; then
         the dial comes in over a tenth of the steps. A unit then stands for what its value says rather than for when
         it is on: for data whose sources are there in many rows, such as half of them, with ``max_share`` to match.
+        None takes 0.3 for texts that are said word by word, and 0 for other rows.
     kl_weight : float, default=None
         Weight of the values' divergence in training; reported bounds always have weight 1. None takes the recipe's, 1.
     gate_kl_weight : float, default=None
@@ -153,7 +154,7 @@ class HSVAE(GatedEstimator):
         l0: float | None = None,
         max_active: int | None = None,
         max_share: float | None = None,
-        dense_start: float = 0.0,
+        dense_start: float | None = None,
         kl_weight: float | None = None,
         gate_kl_weight: float | None = None,
         form: str = "auto",
@@ -223,7 +224,7 @@ class HSVAE(GatedEstimator):
             gate_prior=self._concentrations(),
             l0=self._asked(),
             max_share=self.max_share,
-            dense_start=self.dense_start,
+            dense_start=self._chosen_dense_start(spec),
             kl_weight=self._chosen("kl_weight"),
             gate_kl_weight=self._chosen("gate_kl_weight"),
             form=self._chosen_form(),

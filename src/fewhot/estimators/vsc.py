@@ -93,10 +93,11 @@ class VSC(GatedEstimator):
         The largest share of rows that any one unit may serve, where a number of active units is asked for. None takes
         three times the mean share (six with independent units), at most 0.4; where the mean share is above 0.3, halfway
         from it to 1.
-    dense_start : float, default=0.0
+    dense_start : float, default=None
         Share of the steps, at most 0.6, in which the gates begin open and nothing closes them, as in a dense VAE; then
         the dial comes in over a tenth of the steps. A unit then stands for what its value says rather than for when
         it is on: for data whose sources are there in many rows, such as half of them, with ``max_share`` to match.
+        None takes 0.3 for texts that are said word by word, and 0 for other rows.
     decoder_sees_gates : bool, default=False
         Whether the decoder reads which units are on beside their values, so that a unit that is on at a value near 0
         differs from one that is off. Often a better bound, with codes that are harder to read by a linear model.
@@ -179,7 +180,7 @@ class VSC(GatedEstimator):
         l0: float | None = None,
         max_active: int | None = None,
         max_share: float | None = None,
-        dense_start: float = 0.0,
+        dense_start: float | None = None,
         decoder_sees_gates: bool = False,
         prior: str = "auto",
         n_pseudo_inputs: int = 20,
@@ -271,7 +272,7 @@ class VSC(GatedEstimator):
             alpha=self._rate(),
             l0=self._asked(),
             max_share=self.max_share,
-            dense_start=self.dense_start,
+            dense_start=self._chosen_dense_start(spec),
             decoder_sees_gates=self.decoder_sees_gates,
             joint=self._prior() == "joint",
             n_pseudo_inputs=self.n_pseudo_inputs if self._prior() == "pseudo-inputs" else 0,
@@ -296,6 +297,10 @@ class VSC(GatedEstimator):
     def _rate(self) -> float | None:
         """Return the prior's on-rate where it is fixed, by the argument or by the recipe."""
         return self.alpha if self._given() else self._recipe.alpha
+
+    def _chosen_dense_start(self, spec: DataSpec) -> float:
+        gates_first = self.dense_start is None and self._chosen("pretrain_spikes")
+        return 0.0 if gates_first else super()._chosen_dense_start(spec)
 
     def _asked(self) -> float | None:
         return None if self._rate() is not None else super()._asked()

@@ -14,6 +14,9 @@ from fewhot.models.latent_model import LatentModel
 from fewhot.models.sequence_decoder import SequenceDecoder
 from fewhot.objectives import KL
 
+FREE_BITS, WORD_DROPOUT = 4.0, 0.5
+"""What models that say texts word by word are given where nothing is said."""
+
 
 @POLICIES.register("against-collapse")
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +83,14 @@ class AgainstCollapse(Configurable):
             procedure = _amortised(model)
             procedure.encoder_steps = self.encoder_steps
             procedure.encoder_until = int(self.encoder_share * n_steps)
+
+
+def unless_told(model: LatentModel) -> AgainstCollapse:
+    """Return what is done for a model of which nothing is said: nothing, unless it says texts word by word."""
+    if not isinstance(model.decoder, SequenceDecoder):
+        return AgainstCollapse()
+    is_whole = any(isinstance(term, KL) for term in model.objective.terms)
+    return AgainstCollapse(free_bits=FREE_BITS if is_whole else 0.0, word_dropout=WORD_DROPOUT)
 
 
 def _divergence_of(model: LatentModel) -> KL:

@@ -39,6 +39,8 @@ ALIKE = 0.01
 """How far apart, as a share, the losses of two models on held-out texts may be where they are compared."""
 POINTS, PRETRAINED_POINTS = 3.0, 1.0
 LEAST_KL, LEAST_UNITS = 2.0, 4
+YAHOO = "hsvae_yahoo"
+_HELD = " and ".join(f"{n:g}" for n in N_ACTIVE.values())
 
 
 def judge_accuracy(measured: Measurements) -> list[Reading]:
@@ -62,16 +64,15 @@ def judge_pretrained(measured: Measurements) -> list[Reading]:
 
 
 def _sparse_beside_dense(where: str, here: Measurements, model: str, dense: str, points: float) -> list[Check]:
-    """Compare every setting whose draws are sparse, or the sparsest where none is sparse enough."""
+    """Compare the setting that says held-out texts best of those whose draws are sparse, or else the sparsest."""
     kinds = [kind for kind in _kinds(here) if kind["model"] == model]
     hoyers = [here.where(**kind).value("hoyer_sample").mean for kind in kinds]
     enough = min(SPARSE, max(hoyers, default=SPARSE))
-    return [
-        check
-        for kind, hoyer in zip(kinds, hoyers, strict=True)
-        if hoyer >= enough
-        for check in _beside_dense(f"{where}, {_told(kind)}", here.where(**kind), here.where(model=dense), points)
-    ]
+    sparse = [kind for kind, hoyer in zip(kinds, hoyers, strict=True) if hoyer >= enough]
+    if not sparse:
+        return []
+    best = min(sparse, key=lambda kind: here.where(**kind).value("held_out_nll").mean)
+    return _beside_dense(f"{where}, {_told(best)}", here.where(**best), here.where(model=dense), points)
 
 
 def _told(kind: dict[str, Any]) -> str:
@@ -168,17 +169,18 @@ FIGURE_2 = Entry(
     source=f"{PAPER}, figure 2",
     data=tuple(CORPORA),
     protocol=(
-        f"{PROTOCOL} HSVAE under {len(PRIORS)} priors, and of {COMPARED} units with {N_ACTIVE:g} of them held active, "
-        f"gates beginning open; MAT-VAE under {len(MIXES)}, the VAE of {COMPARED} units under "
-        f"{1 + len(MATCHING_WEIGHTS)} weights; a recurrent network trained by the labels; three seeds."
+        f"{PROTOCOL} HSVAE under {len(PRIORS[YAHOO])} priors, and of {COMPARED} units with {_HELD} of them held "
+        f"active, gates beginning open; MAT-VAE under {len(MIXES)}, the VAE of {COMPARED} units under "
+        f"{1 + len(MATCHING_WEIGHTS[YAHOO])} weights; a recurrent network trained by the labels; three seeds."
     ),
     published=(
         "HSVAE's accuracy is about that of dense VAEs, at a higher Average Hoyer; with 768 units all are nearly equal. "
         "The numbers are in a picture alone."
     ),
     rule=(
-        f"With {COMPARED} units, where HSVAE's draws have an Average Hoyer of at least {SPARSE:g}, its accuracy is at "
-        f"most {POINTS:g} points below that of the VAE whose loss on held-out texts is nearest, within {ALIKE:.0%}; "
+        f"With {COMPARED} units, of the settings in which HSVAE's draws have an Average Hoyer of at least {SPARSE:g}, "
+        f"the one with the least loss on held-out texts: its accuracy is at most {POINTS:g} points below that of the "
+        f"VAE whose loss there is nearest, within {ALIKE:.0%}; "
         f"every model's codes have more than {LEAST_KL:g} nats and more than {LEAST_UNITS} units in use."
     ),
     open_choices=("The priors and mixes behind the figure: not given.", "Epochs: 15 in the public code, of all texts."),
@@ -194,14 +196,14 @@ PRETRAINED_ENCODERS = Entry(
     data=tuple(CORPORA),
     protocol=(
         f"{PROTOCOL} {COMPARED} units; the encoder is all-MiniLM-L6-v2, 384 wide, trained with the model at 8e-5. "
-        f"HSVAE with the prior {SPARSE_PRIOR}, and with {N_ACTIVE:g} units held active; the VAE under "
-        f"{1 + len(MATCHING_WEIGHTS)} weights; the "
-        "transformer as it is with a classifier; three seeds."
+        f"HSVAE with the prior {SPARSE_PRIOR}, and with {_HELD} units held active; the VAE under "
+        f"{1 + len(MATCHING_WEIGHTS[YAHOO])} weights; the transformer as it is with a classifier; three seeds."
     ),
     published="B-HSVAE's accuracy is about that of B-VAE, at a higher Average Hoyer. The numbers are in a picture.",
     rule=(
-        f"B-HSVAE's accuracy is at most {PRETRAINED_POINTS:g} point below that of the B-VAE whose loss on held-out "
-        f"texts is nearest, within {ALIKE:.0%}; all codes have more than {LEAST_KL:g} nats and more than "
+        f"Of the settings in which B-HSVAE's draws have an Average Hoyer of at least {SPARSE:g}, the one with the "
+        f"least loss on held-out texts: its accuracy is at most {PRETRAINED_POINTS:g} point below that of the B-VAE "
+        f"whose loss there is nearest, within {ALIKE:.0%}; all codes have more than {LEAST_KL:g} nats and more than "
         f"{LEAST_UNITS} units in use."
     ),
     open_choices=("Whether the transformer is trained with the model: not said; it is.",),

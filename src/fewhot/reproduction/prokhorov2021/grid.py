@@ -11,9 +11,10 @@ PAPER = "Prokhorov, Li, Shareghi and Collier (2021), Learning Sparse Sentence En
 SEEDS = (0, 1, 2)
 CORPORA = {"hsvae_yahoo": "Yahoo", "hsvae_dbpedia": "DBpedia"}
 WIDTHS = (32, 768)
-PRIORS = ((1.0, 9.0), (1.0, 1.0), (4.0, 1.0), (12.0, 1.0), (40.0, 1.0))
-"""Concentrations of being off and on, from dense to sparse."""
-N_ACTIVE = 60.0
+_PRIORS = ((1.0, 9.0), (1.0, 1.0), (4.0, 1.0), (12.0, 1.0))
+PRIORS = {"hsvae_yahoo": (*_PRIORS, (40.0, 1.0)), "hsvae_dbpedia": (*_PRIORS, (24.0, 1.0))}
+"""Concentrations of being off and on, from dense to sparse. On DBpedia (40, 1) leaves three of 32 units in use."""
+N_ACTIVE = {"hsvae_yahoo": 150.0, "hsvae_dbpedia": 60.0}
 """Mean number of active units that HSVAE holds by its dial, gates beginning open."""
 DENSE_START = 0.3
 MIXES = (0.2, 0.5, 0.8)
@@ -28,7 +29,7 @@ WEIGHT = 0.01
 GATE_WEIGHTS = {32: 0.05, 768: WEIGHT}
 """Of the divergence of gates, by the number of units: where there are few, each says too much to be switched off by a
 prior that is weighted as published."""
-MATCHING_WEIGHTS = (0.12, 0.18, 0.25, 0.35, 0.5)
+MATCHING_WEIGHTS = {"hsvae_yahoo": (0.2, 0.25, 0.35), "hsvae_dbpedia": (0.12, 0.18, 0.5)}
 """Further ones of the dense VAE, which then says texts no better than sparse codes do."""
 DENSE, HIERARCHICAL, MATCHED = "VAE", "HSVAE", "MAT-VAE"
 PENALISED = {"VAE-L1": "l1", "VAE-L2": "l2"}
@@ -89,16 +90,19 @@ def text_cell(
 
 def sparsity_cells(quick: bool, widths: Sequence[int] = WIDTHS) -> list[Cell]:
     """Return HSVAE under all priors, and MAT-VAE under all mixes."""
-    dials: list[tuple[str, Any]] = [*((HIERARCHICAL, prior) for prior in PRIORS), *((MATCHED, mix) for mix in MIXES)]
-    if quick:
-        dials = [dials[0], dials[2], dials[-1]]
     return [
         text_cell(data, model, n_units, seed, dial=dial, quick=quick)
         for data in (list(CORPORA)[:1] if quick else CORPORA)
         for n_units in (widths[:1] if quick else widths)
-        for model, dial in dials
+        for model, dial in _dials(data, quick)
         for seed in (SEEDS[:1] if quick else SEEDS)
     ]
+
+
+def _dials(data: str, quick: bool) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = [*((HIERARCHICAL, prior) for prior in PRIORS[data])]
+    found += [(MATCHED, mix) for mix in MIXES]
+    return [found[0], found[2], found[-1]] if quick else found
 
 
 def accuracy_cells(quick: bool) -> list[Cell]:
@@ -107,32 +111,35 @@ def accuracy_cells(quick: bool) -> list[Cell]:
         text_cell(data, model, n_units, seed, weight=weight, quick=quick)
         for data in (list(CORPORA)[:1] if quick else CORPORA)
         for n_units in (WIDTHS[:1] if quick else WIDTHS)
-        for model, weight in _dense(n_units)
+        for model, weight in _dense(data, n_units)
         for seed in (SEEDS[:1] if quick else SEEDS)
     ]
     held = [
-        text_cell(data, HIERARCHICAL, COMPARED, seed, dial=N_ACTIVE, quick=quick)
+        text_cell(data, HIERARCHICAL, COMPARED, seed, dial=N_ACTIVE[data], quick=quick)
         for data in (() if quick else CORPORA)
         for seed in SEEDS
     ]
     return [*dense, *held, *sparsity_cells(quick), *_classifier_cells(SIMPLE, quick)]
 
 
-def _dense(n_units: int) -> list[tuple[str, float]]:
-    matching = MATCHING_WEIGHTS if n_units == COMPARED else ()
+def _dense(data: str, n_units: int) -> list[tuple[str, float]]:
+    matching = MATCHING_WEIGHTS[data] if n_units == COMPARED else ()
     return [*((model, WEIGHT) for model in (DENSE, *PENALISED)), *((DENSE, weight) for weight in matching)]
 
 
 def pretrained_cells(quick: bool) -> list[Cell]:
     """Return models whose encoder is a pretrained transformer: sparse, and dense under several weights."""
-    kinds: list[tuple[str, Any, float]] = [(PRETRAINED_HIERARCHICAL, dial, WEIGHT) for dial in (SPARSE_PRIOR, N_ACTIVE)]
-    kinds += [(PRETRAINED_DENSE, None, weight) for weight in (WEIGHT, *MATCHING_WEIGHTS)]
     return [
         text_cell(data, model, COMPARED, seed, dial=dial, weight=weight, quick=quick)
         for data in (list(CORPORA)[:1] if quick else CORPORA)
-        for model, dial, weight in (kinds[:3] if quick else kinds)
+        for model, dial, weight in _pretrained(data)[: 3 if quick else None]
         for seed in (SEEDS[:1] if quick else SEEDS)
     ] + _classifier_cells(FROZEN, quick)
+
+
+def _pretrained(data: str) -> list[tuple[str, Any, float]]:
+    sparse = [(PRETRAINED_HIERARCHICAL, dial, WEIGHT) for dial in (SPARSE_PRIOR, N_ACTIVE[data])]
+    return sparse + [(PRETRAINED_DENSE, None, weight) for weight in (WEIGHT, *MATCHING_WEIGHTS[data])]
 
 
 def _classifier_cells(model: str, quick: bool) -> list[Cell]:
