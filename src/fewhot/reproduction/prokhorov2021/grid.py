@@ -138,8 +138,8 @@ def pretrained_cells(quick: bool) -> list[Cell]:
 
 
 def _pretrained(data: str) -> list[tuple[str, Any, float]]:
-    sparse = [(PRETRAINED_HIERARCHICAL, dial, WEIGHT) for dial in (SPARSE_PRIOR, N_ACTIVE[data])]
-    return sparse + [(PRETRAINED_DENSE, None, weight) for weight in (WEIGHT, *MATCHING_WEIGHTS[data])]
+    sparse = ((PRETRAINED_HIERARCHICAL, dial, WEIGHT) for dial in (SPARSE_PRIOR, N_ACTIVE[data]))
+    return [*sparse, *((PRETRAINED_DENSE, None, weight) for weight in (WEIGHT, *MATCHING_WEIGHTS[data]))]
 
 
 def _classifier_cells(model: str, quick: bool) -> list[Cell]:
