@@ -84,8 +84,8 @@ class Runner:
 class _Room:
     """Where all graphs of a run are captured: one stream, and memory that they share.
 
-    Each keeps nothing in that memory from one replay to the next, and only one is replayed at a time, so that many
-    shapes need no more of it than the largest.
+    Each keeps nothing in that memory from one replay to the next, and only one is replayed at a time, so that a
+    shape needs no more of it where larger ones came before.
     """
 
     def __init__(self, device: torch.device) -> None:
