@@ -29,7 +29,7 @@ WEIGHT = 0.01
 GATE_WEIGHTS = {32: 0.05, 768: WEIGHT}
 """Of the divergence of gates, by the number of units: where there are few, each says too much to be switched off by a
 prior that is weighted as published."""
-MATCHING_WEIGHTS = {"hsvae_yahoo": (0.2, 0.25, 0.35), "hsvae_dbpedia": (0.12, 0.18, 0.5)}
+MATCHING_WEIGHTS = {"hsvae_yahoo": (0.12, 0.16, 0.2), "hsvae_dbpedia": (0.12, 0.35, 0.5)}
 """Further ones of the dense VAE, which then says texts no better than sparse codes do."""
 DENSE, HIERARCHICAL, MATCHED = "VAE", "HSVAE", "MAT-VAE"
 PENALISED = {"VAE-L1": "l1", "VAE-L2": "l2"}
