@@ -100,7 +100,8 @@ def estimator(settings: Mapping[str, Any], data_dir: Path | None = None) -> VAE 
             return HSVAE(**common, **weights, gate_prior=tuple(dial))
         return HSVAE(**common, **weights, l0=min(dial, settings["n_units"] / 2), dense_start=DENSE_START)
     if model == MATCHED:
-        return MATVAE(**common, spike_weight=dial, kl_weight=weight, against_collapse=UNGUARDED)
+        weights = {"kl_weight": weight, "mmd_weight": settings["mmd_weight"], "against_collapse": UNGUARDED}
+        return MATVAE(**common, **weights, spike_weight=dial)
     return VAE(**common, beta=weight, penalty=PENALISED.get(model), against_collapse=WARM_UP)
 
 
