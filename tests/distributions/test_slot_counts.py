@@ -28,6 +28,16 @@ def independent(n_slots: int = 3, n_units: int = 4, seed: int = 0) -> SlotCounts
     )
 
 
+def several(
+    n_laws: int, n_slots: int, scale: float = 1.0, batch: tuple[int, ...] = (5,), seed: int = 0, n_units: int = 6
+) -> SlotCounts:
+    """Return random laws in double precision, whose logits are leaves."""
+    generator = torch.Generator().manual_seed(seed)
+    shapes = (*batch, n_laws), (*batch, n_laws, n_units)
+    gates, features = (scale * torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes)
+    return SlotCounts(gates.requires_grad_(), features.requires_grad_(), n_slots)
+
+
 def every_outcome(law: SlotCounts) -> list[tuple[Tensor, float]]:
     """Return the counts and the probability of every combination of choices, one by one."""
     log_choices = law.log_choices.expand(law.n_slots, -1)
@@ -133,6 +143,67 @@ def test_the_likeliest_code_of_independent_slots_counts_their_likeliest_choices(
     law = SlotCounts(gates, features, 4)
     assert law.likeliest_counts.tolist() == [2.0, 0.0, 1.0]
     assert law.margins.tolist() == [3.0, -1.0, 0.5]
+
+
+@pytest.mark.parametrize("n_slots", [1, 4, 12])
+@pytest.mark.parametrize("n_laws", ["one", "each"])
+def test_active_units_are_those_with_positive_margins(n_slots: int, n_laws: str) -> None:
+    law = several(1 if n_laws == "one" else n_slots, n_slots, scale=3.0, batch=(2, 200))
+    expected = (law.margins > 0).sum(-1)
+    assert torch.equal(law.n_active, expected.double())
+    assert len(expected.unique()) > 1
+    assert not law.n_active.requires_grad
+
+
+def test_units_that_are_alike_take_one_seat_each_and_a_unit_chosen_twice_is_one() -> None:
+    alike = (SlotCounts(torch.tensor([rate]).logit(), torch.zeros(1, 7), 3) for rate in (0.2, 0.4, 0.6, 0.9))
+    assert [int(law.n_active) for law in alike] == [0, 1, 2, 3]
+    twice = SlotCounts(torch.full((5,), 2.0), 4 * torch.eye(3)[torch.tensor([1, 1, 1, 2, 2])], 5)
+    assert twice.n_active == 2
+
+
+@pytest.mark.parametrize("n_laws", [1, 3])
+def test_the_gradient_of_being_absent_is_that_of_its_formula(n_laws: int) -> None:
+    law, weights = several(n_laws, 3), torch.rand(5, 6, generator=torch.Generator().manual_seed(1)).double()
+    plain = (3 // n_laws) * torch.log1p(-law.slot_probs).sum(-2)
+    torch.testing.assert_close(law.log_absent, plain)
+    leaves = law.gate_logits, law.feature_logits
+    for quick, slow in zip(
+        torch.autograd.grad((weights * law.log_absent).sum(), leaves, retain_graph=True),
+        torch.autograd.grad((weights * plain).sum(), leaves),
+        strict=True,
+    ):
+        torch.testing.assert_close(quick, slow)
+
+
+@pytest.mark.parametrize("off_slots_choose", [False, True])
+@pytest.mark.parametrize(("of_q", "of_p", "batch"), [(1, 1, ()), (3, 3, ()), (3, 1, ()), (1, 3, ()), (3, 3, (5,))])
+def test_the_gradient_of_the_divergence_is_that_of_its_formula(
+    of_q: int, of_p: int, batch: tuple[int, ...], off_slots_choose: bool
+) -> None:
+    q, p = several(of_q, 3), several(of_p, 3, batch=batch, seed=1)
+    on, rate = q.gate_logits.sigmoid(), p.gate_logits.sigmoid()
+    gate = on * (on / rate).log() + (1 - on) * ((1 - on) / (1 - rate)).log()
+    choice = (q.log_features.exp() * (q.log_features - p.log_features)).sum(-1)
+    feature = choice if off_slots_choose else on * choice
+    leaves = (q.gate_logits, q.feature_logits, p.gate_logits, p.feature_logits)
+    weights = torch.arange(1.0, 6.0, dtype=torch.float64)
+    for quick, slow in zip(slot_kl(q, p, off_slots_choose=off_slots_choose), (gate, feature), strict=True):
+        slow = slow.sum(-1) * (3 // slow.shape[-1])
+        torch.testing.assert_close(quick, slow)
+        by_quick = torch.autograd.grad((weights * quick).sum(), leaves, retain_graph=True)
+        by_slow = torch.autograd.grad((weights * slow).sum(), leaves, retain_graph=True, allow_unused=True)
+        for one, other in zip(by_quick, by_slow, strict=True):
+            torch.testing.assert_close(one, torch.zeros_like(one) if other is None else other)
+
+
+def test_choices_seen_first_without_gradient_have_one_later() -> None:
+    law = several(3, 3)
+    with torch.no_grad():
+        seen = law.log_choices
+    assert torch.equal(seen, law.log_choices)
+    assert law.log_choices.requires_grad
+    assert law.expand((2, 5)).log_choices.shape == (2, 5, 3, 7)
 
 
 @pytest.mark.parametrize("n_units", [3, 7])

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import Batch, Dense, Draw, Knobs, Pass, Terms
-from fewhot.distributions import SpikeSlab
+from fewhot.distributions import SlotCounts, SpikeSlab
 from fewhot.objectives import Dial
 from fewhot.objectives import dial as module
 
@@ -253,3 +253,42 @@ def test_a_weight_scales_the_cost_and_its_gradient() -> None:
     for weight in (0.25, 0.0):
         torch.testing.assert_close(costs[weight], weight * costs[1.0])
         torch.testing.assert_close(probs[weight].grad, weight * probs[1.0].grad)
+
+
+def slow_cost(term: Dial, log_off: Tensor) -> Tensor:
+    """Return the cost as the docstring has it, differentiated as it is written."""
+    on, pressure = -torch.expm1(log_off), -log_off
+    usage = on.mean(0)
+    error = ((usage.sum().detach() - term.target) / term.target).clamp(-1, 1)
+    excess = ((usage.detach() - term.cap) / term.cap).clamp(0, module._MOST_EXCESS)
+    doubt = (on * (1 - on)).sum(-1).mean()
+    of_units = ((term.unit_prices + module._FORCE * excess) * pressure.mean(0)).sum()
+    return (term.price + module._FORCE * error) * usage.sum() + of_units + term.doubt_price * doubt
+
+
+def random_law(kind: str) -> tuple[SpikeSlab | SlotCounts, list[Tensor]]:
+    """Return a law of several draws of every row in double precision, and the logits it hangs on."""
+    generator = torch.Generator().manual_seed(0)
+    n_laws = {"slab": 0, "shared": 1, "independent": 4}[kind]
+    shapes = [(3, N_ROWS, n_laws), (3, N_ROWS, n_laws, N_UNITS)] if n_laws else [(3, N_ROWS, N_UNITS)]
+    leaves = [torch.randn(shape, generator=generator, dtype=torch.float64).requires_grad_() for shape in shapes]
+    if n_laws:
+        return SlotCounts(*leaves, 4), leaves
+    return SpikeSlab(*leaves, torch.zeros_like(leaves[0]), torch.ones_like(leaves[0])), leaves
+
+
+@pytest.mark.parametrize("weight", [None, 0.25])
+@pytest.mark.parametrize("kind", ["slab", "shared", "independent"])
+def test_the_cost_and_its_gradient_are_those_of_the_formula(kind: str, weight: float | None) -> None:
+    term, (q, leaves) = dial(l0=2, cap=0.2).double(), random_law(kind)
+    term.price.fill_(0.7)
+    term.unit_prices.copy_(torch.linspace(0, 1, N_UNITS))
+    term.doubt_price.fill_(0.3)
+    knobs = Knobs({} if weight is None else {"dial_weight": torch.tensor(weight)})
+    quick = term(Pass(Batch(Dense(leaves[0])), {}, q, q, Draw(leaves[0]), None), {}, knobs)
+    slow = (1.0 if weight is None else weight) * slow_cost(term, q.log_absent.flatten(0, -2))
+    torch.testing.assert_close(quick.loss, slow)
+    by_quick, by_slow = (torch.autograd.grad(cost, leaves, retain_graph=True) for cost in (quick.loss, slow))
+    for one, other in zip(by_quick, by_slow, strict=True):
+        torch.testing.assert_close(one, other)
+    torch.testing.assert_close(quick.signals["dial_active"], (q.margins > 0).double().sum(-1).mean())

@@ -72,6 +72,18 @@ def test_terms_are_reduced_to_batch_means() -> None:
     }
 
 
+def test_terms_of_several_draws_and_of_none_are_reduced_side_by_side() -> None:
+    drawn = torch.tensor([[1.0, 3.0], [5.0, 7.0], [0.0, 2.0]])
+    per_example = {"kl": torch.tensor([0.0, 1.0]), "reconstruction": drawn}
+    assert {name: float(value) for name, value in scalars(Terms(drawn, drawn.sum(), per_example)).items()} == {
+        "bound": 3.0,
+        "loss": 18.0,
+        "kl": 0.5,
+        "reconstruction": 3.0,
+    }
+    assert scalars(Terms(torch.tensor(4.0), torch.tensor(1.0)))["bound"] == 4.0
+
+
 def test_the_trainers_records_hold_the_means_of_their_steps() -> None:
     of = model("vsc")
     train = trainer(of, 15)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 LOG_VARIANCE_RANGE = (-20.0, 10.0)
@@ -12,7 +13,7 @@ LEAST_LOG_ODDS = -50.0
 
 def clip_keeping_gradient(x: Tensor, low: float, high: float) -> Tensor:
     """Clamp ``x`` to [low, high]; unlike `torch.clamp`, a value outside still receives its gradient."""
-    return x + (x.clamp(low, high) - x).detach()
+    return _clamp_values(x.clone(), low, high)
 
 
 def clip_below_largest(logits: Tensor) -> Tensor:
@@ -21,4 +22,10 @@ def clip_below_largest(logits: Tensor) -> Tensor:
     Clipped each by itself, two beyond the clip would be as likely as each other, however far apart; what prefers one of
     them would push it on without end.
     """
-    return clip_keeping_gradient(logits - logits.detach().amax(-1, keepdim=True), LEAST_LOG_ODDS, 0.0)
+    return _clamp_values(logits - logits.detach().amax(-1, keepdim=True), LEAST_LOG_ODDS, 0.0)
+
+
+@torch.no_grad()
+def _clamp_values(x: Tensor, low: float, high: float) -> Tensor:
+    """Clamp ``x`` in place, unseen by its gradient: nothing else may have looked at it yet."""
+    return x.clamp_(low, high)

@@ -34,7 +34,7 @@ def fit_noise(noise: Tensor, shape: torch.Size) -> Tensor:
 
 def float32_or_wider(x: Tensor) -> Tensor:
     """Widen half-precision numbers: gates and divergences are computed in float32 even under autocast."""
-    return x.to(torch.promote_types(x.dtype, torch.float32))
+    return x if x.dtype == torch.float64 else x.float()
 
 
 def wide_and_alike(*tensors: Tensor) -> Sequence[Tensor]:

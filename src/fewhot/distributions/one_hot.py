@@ -207,18 +207,21 @@ class CoinFlips(ExactGate):
         return self.choice(log_probs, noise)[..., 0]
 
 
-def chosen(log_probs: Tensor, noise: Tensor) -> Tensor:
-    """Return the classes that uniform numbers choose, (...); the noise has one number a choice, or one a class."""
+def chosen(log_probs: Tensor, noise: Tensor, probs: Tensor | None = None) -> Tensor:
+    """Return the classes that uniform numbers choose, (...); the noise has one number a choice, or one a class.
+
+    ``probs`` are the probabilities, where the caller has them already.
+    """
     if noise.shape[-1] == log_probs.shape[-1]:
         return (log_probs + gumbel(noise.to(log_probs.dtype))).argmax(-1)
-    return chosen_by(log_probs, noise[..., :1]).squeeze(-1)
+    return chosen_by(log_probs.detach().exp() if probs is None else probs, noise[..., :1]).squeeze(-1)
 
 
-def chosen_by(log_probs: Tensor, uniform: Tensor) -> Tensor:
+def chosen_by(probs: Tensor, uniform: Tensor) -> Tensor:
     """Return the classes that uniform numbers choose by one law, (..., L), for any number L of them."""
-    cumulative = log_probs.detach().exp().cumsum(-1)
+    cumulative = probs.cumsum(-1)
     reached = (uniform.to(cumulative.dtype) * cumulative[..., -1:]).contiguous()
-    return torch.searchsorted(cumulative.contiguous(), reached).clamp(max=log_probs.shape[-1] - 1)
+    return torch.searchsorted(cumulative.contiguous(), reached).clamp(max=probs.shape[-1] - 1)
 
 
 def gumbel(noise: Tensor) -> Tensor:
@@ -228,7 +231,7 @@ def gumbel(noise: Tensor) -> Tensor:
 
 def one_hot(index: Tensor, like: Tensor) -> Tensor:
     """Return classes as vectors with a single one, of the width and type of ``like``."""
-    return (index[..., None] == torch.arange(like.shape[-1], device=index.device)).to(like.dtype)
+    return like.new_zeros(*index.shape, like.shape[-1]).scatter_(-1, index[..., None], 1.0)
 
 
 def categorical_kl(q_log_probs: Tensor, p_log_probs: Tensor) -> Tensor:

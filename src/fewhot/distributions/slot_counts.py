@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import torch
 from torch import Generator, Tensor
@@ -17,7 +17,7 @@ from torch.nn.functional import pad, softplus
 from fewhot.core.records import Draw
 from fewhot.distributions.choices import GateAndChoice
 from fewhot.distributions.noise import ONE_DRAW, Shape, float32_or_wider
-from fewhot.distributions.one_hot import Choice, categorical_kl, chosen, chosen_by
+from fewhot.distributions.one_hot import Choice, chosen, chosen_by
 
 _SUREST = 1 - torch.finfo(torch.float32).eps
 _HALVINGS = 40
@@ -75,6 +75,7 @@ class SlotCounts(Distribution):
         self.log_features = torch.log_softmax(self.feature_logits, dim=-1)  # of a slot that is on, (..., S, K)
         self.n_slots = n_slots
         self.choice = choice
+        self._log_choices: Tensor | None = None
         super().__init__(feature_logits.shape[:-2], feature_logits.shape[-1:], validate_args=validate_args)
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
@@ -83,6 +84,7 @@ class SlotCounts(Distribution):
         new.gate_logits = self.gate_logits.expand(*batch_shape, -1)
         new.feature_logits = self.feature_logits.expand(*batch_shape, -1, -1)
         new.log_features = self.log_features.expand(*batch_shape, -1, -1)
+        new._log_choices = None
         new._batch_shape = torch.Size(batch_shape)
         return new
 
@@ -104,8 +106,11 @@ class SlotCounts(Distribution):
     @property
     def log_choices(self) -> Tensor:
         """Log-probabilities of a slot's K + 1 classes, the last of them off, (..., S, K + 1)."""
-        on = self.gate_logits[..., None] + self.log_features  # relative to off
-        return torch.log_softmax(pad(on, (0, 1)), dim=-1)
+        if self._log_choices is None:
+            with torch.enable_grad():  # later looks may want a gradient where the first does not
+                on = self.gate_logits[..., None] + self.log_features  # relative to off
+                self._log_choices = torch.log_softmax(pad(on, (0, 1)), dim=-1)
+        return self._log_choices
 
     @property
     def slot_probs(self) -> Tensor:
@@ -126,7 +131,7 @@ class SlotCounts(Distribution):
     @property
     def log_absent(self) -> Tensor:
         r"""Log-probability that a unit is chosen by no slot, :math:`\sum_\ell \log(1 - \lambda_\ell\pi_{\ell k})`."""
-        return self._over_slots(torch.log1p(-self.slot_probs.clamp(max=_SUREST)))
+        return self._over_slots(cast("Tensor", _LogRest.apply(self.log_choices[..., :-1])))  # pyright: ignore[reportUnknownMemberType]
 
     @property
     def probs(self) -> Tensor:
@@ -151,13 +156,21 @@ class SlotCounts(Distribution):
         if not self.shared:
             best = self.feature_logits.argmax(-1)  # (..., S)
             return self._nowhere.scatter_reduce(-1, best, self.gate_logits.expand(best.shape), "amax")
-        log_probs, units = self.log_features.squeeze(-2).topk(min(self.n_slots, self.event_shape[0]), dim=-1)
-        ratio = torch.exp(log_probs[..., None, :] - log_probs[..., :, None])  # (..., unit, other unit)
-        before = ratio.new_ones(ratio.shape[-2:]).tril(-1)  # units as likely or likelier: at least one seat each
-        seat = 1 + torch.maximum(torch.ceil(ratio * (1 - 1e-6)) - 1, before).sum(-1).clamp(max=self.n_slots)
-        reached = self.gate_logits - torch.logit(seat / (self.n_slots + 1))
+        seat, units = self._first_seats()
+        reached = self.gate_logits - torch.logit(seat.clamp(max=self.n_slots) / (self.n_slots + 1))
         reached = torch.where(seat <= self.n_slots, reached, -torch.inf)
         return self._nowhere.scatter(-1, units, reached)
+
+    @property
+    def n_active(self) -> Tensor:
+        """How many units the map code has, without gradient: those with positive `margins`, (...)."""
+        with torch.no_grad():
+            if self.shared:
+                seat, _ = self._first_seats()
+                return seat.lt_((self.n_slots + 1) * self.gate_logits.sigmoid()).sum(-1)
+            best = self.feature_logits.argmax(-1)  # (..., S)
+            off = self.gate_logits.new_zeros(self.batch_shape + self.event_shape)
+            return off.scatter_reduce(-1, best, self.gate_logits.expand(best.shape), "amax").sign().sum(-1)
 
     @property
     def likeliest_counts(self) -> Tensor:
@@ -218,11 +231,11 @@ class SlotCounts(Distribution):
             return Draw(z, z.clamp(max=1.0), {"units": units, "on": on})
         if self.choice is not None:
             choices = self.choice(self.log_choices.expand(*shape, self.n_slots, -1), noise)
-            z = choices[..., :-1].sum(-2)
+            z = choices.sum(-2)[..., :-1]
             return Draw(z, z.clamp(max=1.0), {"choices": choices})
         log_choices = self.log_choices.expand(*shape, self.n_laws, -1)
         one_each = self.shared and noise.shape[-1] == 1
-        slots = chosen_by(log_choices, noise.mT).squeeze(-2) if one_each else chosen(log_choices, noise)
+        slots = chosen_by(log_choices.detach().exp(), noise.mT).squeeze(-2) if one_each else chosen(log_choices, noise)
         zeros = log_choices.new_zeros(*shape, log_choices.shape[-1])
         z = zeros.scatter_add(-1, slots, torch.ones_like(slots, dtype=zeros.dtype))[..., :-1]
         return Draw(z, z.clamp(max=1.0), {"slots": slots})
@@ -241,13 +254,21 @@ class SlotCounts(Distribution):
         log_choices = self.log_choices.expand(*slots.shape, -1)
         return log_choices.gather(-1, slots[..., None]).squeeze(-1)
 
+    def _first_seats(self) -> tuple[Tensor, Tensor]:
+        """Return the seat that each of the likeliest units gets first where slots share their law, and the units."""
+        log_probs, units = self.log_features.squeeze(-2).topk(min(self.n_slots, self.event_shape[0]), dim=-1)
+        ratio = torch.exp(log_probs[..., None, :] - log_probs[..., :, None])  # (..., unit, other unit)
+        next_seat = torch.ceil(ratio * (1 - 1e-6))  # of the other unit, once this one's first is due
+        second = ratio.new_full(ratio.shape[-2:], 2.0).tril(-1)  # units as likely or likelier have one before that
+        return torch.maximum(next_seat, second).sum(-1) - (units.shape[-1] - 1), units
+
     @property
     def _nowhere(self) -> Tensor:
         """Return margins of units that no number of slots would choose."""
         return self.gate_logits.new_full(self.batch_shape + self.event_shape, -torch.inf)
 
     def _over_slots(self, per_law: Tensor) -> Tensor:
-        return _copies(per_law.sum(-2), self.n_slots // self.n_laws)
+        return _copies(_total(per_law, -2), self.n_slots // self.n_laws)
 
 
 class SlotKL(NamedTuple):
@@ -265,13 +286,73 @@ def slot_kl(q: SlotCounts, p: SlotCounts, *, off_slots_choose: bool = False) -> 
     A slot that is off changes nothing, so what it would have chosen need not differ from the prior. The published
     divergence, ``off_slots_choose``, has 1 in the place of the second :math:`\lambda_\ell` and is never smaller.
     """
-    on = q.gate_logits.sigmoid()  # (..., S)
-    gate = on * (q.gate_logits - p.gate_logits) + (softplus(p.gate_logits) - softplus(q.gate_logits))
-    feature = categorical_kl(q.log_features, p.log_features)
-    if not off_slots_choose:
-        feature = on * feature
+    laws = q.gate_logits, q.log_features, p.gate_logits, p.log_features
+    gate, feature = cast("tuple[Tensor, Tensor]", _LawKL.apply(*laws, off_slots_choose))  # pyright: ignore[reportUnknownMemberType]
     copies = q.n_slots // gate.shape[-1]
-    return SlotKL(_copies(gate.sum(-1), copies), _copies(feature.sum(-1), copies))
+    return SlotKL(_copies(_total(gate, -1), copies), _copies(_total(feature, -1), copies))
+
+
+class _LawKL(torch.autograd.Function):
+    r"""The two divergences of single slots, (..., S), of logits a and b of gates and log-probabilities of units.
+
+    .. math:: B = \lambda(a - b) + \zeta(b) - \zeta(a), \qquad
+        \frac{\partial B}{\partial a} = \lambda(1-\lambda)(a - b), \quad
+        \frac{\partial B}{\partial b} = \rho - \lambda
+
+    .. math:: C = \sum_k \pi_k \log\frac{\pi_k}{\kappa_k}, \qquad
+        \frac{\partial C}{\partial \log\pi_k} = \pi_k \log\frac{\pi_k}{\kappa_k}, \quad
+        \frac{\partial C}{\partial \log\kappa_k} = -\pi_k
+
+    with softplus :math:`\zeta`. A further :math:`\pi_k` of the third derivative is left out: the normalisation of the
+    log-probabilities takes it away.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, a: Tensor, log_features: Tensor, b: Tensor, prior_features: Tensor, off_slots_choose: bool
+    ) -> tuple[Tensor, Tensor]:
+        on, odds = a.sigmoid(), a - b
+        features = log_features.exp()
+        parts = features * (log_features - prior_features)
+        choice = parts.sum(-1)
+        ctx.save_for_backward(on, odds, features, parts, choice, b)
+        ctx.off_slots_choose = off_slots_choose
+        ctx.shapes = [x.shape for x in (a, log_features, b, prior_features)]
+        return torch.addcmul(softplus(b) - softplus(a), on, odds), choice if off_slots_choose else on * choice
+
+    @staticmethod
+    def backward(ctx: Any, of_gate: Tensor, of_feature: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        on, odds, features, parts, choice, b = ctx.saved_tensors
+        to_on, to_choice = of_gate * odds, of_feature
+        if not ctx.off_slots_choose:
+            to_on, to_choice = torch.addcmul(to_on, of_feature, choice), of_feature * on
+        needs, weighted = ctx.needs_input_grad, to_on * on
+        slopes = (
+            torch.addcmul(weighted, weighted, on, value=-1),
+            to_choice[..., None] * parts,
+            of_gate * (b.sigmoid() - on) if needs[2] else None,
+            -to_choice[..., None] * features if needs[3] else None,
+        )
+        return *(x if x is None else x.sum_to_size(s) for x, s in zip(slopes, ctx.shapes, strict=True)), None
+
+
+class _LogRest(torch.autograd.Function):
+    r""":math:`\log(1 - e^l)` of a log-probability l, with derivative :math:`-e^l / (1 - e^l)`."""
+
+    @staticmethod
+    def forward(ctx: Any, log_probs: Tensor) -> Tensor:
+        probs = log_probs.exp().clamp_(max=_SUREST)
+        ctx.save_for_backward(probs)
+        return torch.log1p(-probs)
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+        (probs,) = ctx.saved_tensors
+        return slope * probs / (probs - 1)
+
+
+def _total(of_laws: Tensor, dim: int) -> Tensor:
+    return of_laws.squeeze(dim) if of_laws.shape[dim] == 1 else of_laws.sum(dim)
 
 
 def _copies(of_laws: Tensor, n: int) -> Tensor:

@@ -13,6 +13,7 @@ from torch.distributions import (
     constraints,
     register_kl,  # pyright: ignore[reportUnknownVariableType]
 )
+from torch.nn.functional import logsigmoid
 
 from fewhot.core.records import Draw, Noise
 from fewhot.distributions.gates import ExactGate, Gate, bernoulli_kl
@@ -100,9 +101,19 @@ class SpikeSlab(Distribution):
         return self.logits.sigmoid()
 
     @property
+    def log_absent(self) -> Tensor:
+        """Log-probability that a unit is off."""
+        return logsigmoid(-self.logits)
+
+    @property
     def margins(self) -> Tensor:
         """By how much each unit is in the likeliest code: it is where positive."""
         return self.logits
+
+    @property
+    def n_active(self) -> Tensor:
+        """How many units the likeliest code has, without gradient: those with positive `margins`, (...)."""
+        return (self.margins > 0).to(self.logits.dtype).sum(-1)
 
     @property
     def mean(self) -> Tensor:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from fewhot.core.checks import real_number, whole_number
 from fewhot.core.records import Knobs, Params, Pass, Terms
@@ -84,44 +85,65 @@ class Dial(Term):
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return the price of the gates that are on."""
         assert isinstance(result.q, SpikeSlab | SlotCounts)
-        on, pressure = _on_and_pressure(result.q)  # (B, K)
+        log_off = result.q.log_absent.flatten(0, -2)  # (B, K)
+        off = log_off.detach().exp()
+        on = 1 - off
         usage = on.mean(0)  # (K,)
-        total = usage.sum()
-        expected = total.detach()
-        error = ((expected - self.target) / self.target).clamp(-1.0, 1.0)
-        crowding = pressure.mean(0)  # (K,)
-        doubt = (on * (1 - on)).sum(-1).mean()
-        price = self.price + _FORCE * error
-        excess = ((usage.detach() - self.cap) / self.cap).clamp(0.0, _MOST_EXCESS)  # (K,)
-        unit_prices = self.unit_prices + _FORCE * excess
-        cost = price * total + torch.dot(unit_prices, crowding) + self.doubt_price * doubt
-        cost = knobs.get("dial_weight", 1.0) * cost
+        expected, excess = usage.sum(), usage - self.cap
+        error = (expected / self.target - 1).clamp(-1.0, 1.0)
+        price = torch.add(self.price, error, alpha=_FORCE)
+        unit_prices = torch.add(self.unit_prices, (excess / self.cap).clamp(0.0, _MOST_EXCESS), alpha=_FORCE)
+        prices = price, unit_prices, self.doubt_price
+        cost = cast("Tensor", _Cost.apply(log_off, off, on, *prices))  # pyright: ignore[reportUnknownMemberType]
+        if "dial_weight" in knobs.values:
+            cost = knobs.values["dial_weight"] * cost
         signals = {
             "dial_error": error,
             "dial_expected": expected,
-            "dial_active": (result.q.margins.detach() > 0).float().sum(-1).mean(),
-            "dial_usage": usage.detach(),
+            "dial_active": result.q.n_active.mean(),
+            "dial_excess": excess,
         }
-        return Terms(usage.new_zeros(()), cost, per_batch={"dial_cost": cost.detach()}, signals=signals)
+        return Terms(cost.new_zeros(()), cost, per_batch={"dial_cost": cost.detach()}, signals=signals)
 
     @torch.no_grad()
     def update(self, signals: Params, step: Tensor) -> None:
         """Move prices and target by what this batch measured, until they freeze."""
-        rate = self._haste * ((step >= self.begin) & (step < self.freeze_at))  # 0 before, and once frozen
-        active = signals["dial_active"]
-        doubtful = ((signals["dial_expected"] - active) / self.l0 - _DOUBT_ALLOWED).clamp(-1.0, 1.0)
-        missing = ((self.l0 - active) / self.l0).clamp(-1.0, 1.0)
-        of_prices = rate * _PRICE_RATE
-        self.price.addcmul_(of_prices, signals["dial_error"])
-        self.doubt_price.addcmul_(of_prices, doubtful).clamp_(min=0)
-        self.unit_prices.addcmul_(rate * _UNIT_PRICE_RATE, signals["dial_usage"] - self.cap).clamp_(min=0)
+        l0, haste, active = self.l0, self._haste, signals["dial_active"]
+        moves = step < self.freeze_at
+        if self.begin:
+            moves = moves & (step >= self.begin)
+        doubtful = (signals["dial_expected"] - active - _DOUBT_ALLOWED * l0).clamp(-l0, l0)
+        missing = (l0 - active).clamp(-l0, l0)
+        self.price.addcmul_(moves, signals["dial_error"], value=haste * _PRICE_RATE)
+        self.doubt_price.addcmul_(moves, doubtful, value=haste * _PRICE_RATE / l0).clamp_(min=0)
+        self.unit_prices.addcmul_(moves, signals["dial_excess"], value=haste * _UNIT_PRICE_RATE).clamp_(min=0)
         low, high = _TARGET_RANGE
-        self.target.mul_(1 + rate * _TARGET_RATE * missing).clamp_(low * self.l0, high * self.l0)
+        self.target.addcmul_(self.target, moves * missing, value=haste * _TARGET_RATE / l0).clamp_(low * l0, high * l0)
 
 
-def _on_and_pressure(q: SpikeSlab | SlotCounts) -> tuple[Tensor, Tensor]:
-    """Return the on-probability of every unit of every row, and the softplus of its logit: minus log P(off)."""
-    if isinstance(q, SlotCounts):
-        log_absent = q.log_absent.flatten(0, -2)
-        return -torch.expm1(log_absent), -log_absent
-    return q.probs.flatten(0, -2), F.softplus(q.logits).flatten(0, -2)
+class _Cost(torch.autograd.Function):
+    r"""What B rows pay for units that are on, and its derivative by their log-probabilities to be off.
+
+    .. math:: \frac1B\sum_{ij} \big[(\lambda + \kappa(1-\gamma_{ij}))\,\gamma_{ij} - \nu_j \ell_{ij}\big],
+        \qquad \ell_{ij} = \log(1 - \gamma_{ij})
+
+    .. math:: \frac{\partial}{\partial \ell_{ij}}
+        = -\frac1B\big[(\lambda + \kappa(1 - 2\gamma_{ij}))(1 - \gamma_{ij}) + \nu_j\big]
+
+    for prices that stand still.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, log_off: Tensor, off: Tensor, on: Tensor, price: Tensor, unit_prices: Tensor, doubt_price: Tensor
+    ) -> Tensor:
+        n_rows = len(log_off)
+        price_of_on = torch.addcmul(price, doubt_price, off)
+        slope = torch.addcmul(unit_prices, torch.addcmul(price_of_on, doubt_price, on, value=-1), off)
+        ctx.save_for_backward(slope / -n_rows)
+        return torch.addcmul(price_of_on * on, unit_prices, log_off, value=-1).sum() / n_rows
+
+    @staticmethod
+    def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        (slope,) = ctx.saved_tensors
+        return scale * slope, None, None, None, None, None

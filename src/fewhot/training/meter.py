@@ -14,9 +14,11 @@ GRADIENT = "gradient"
 
 def scalars(terms: Terms) -> Params:
     """Reduce terms to one scalar a name: the bound, the loss, and each term's batch mean."""
-    means = {name: value.detach().mean() for name, value in terms.per_example.items()}
+    per_example = {"bound": terms.bound, **terms.per_example}
+    rows = torch.stack(torch.broadcast_tensors(*(value.detach() for value in per_example.values())))
+    means = dict(zip(per_example, rows.reshape(len(rows), -1).mean(-1), strict=True))
     per_batch = {name: value.detach() for name, value in terms.per_batch.items()}
-    return {"bound": terms.bound.detach().mean(), "loss": terms.loss.detach(), **means, **per_batch}
+    return {"bound": means.pop("bound"), "loss": terms.loss.detach(), **means, **per_batch}
 
 
 class Halt:

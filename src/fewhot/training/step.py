@@ -132,7 +132,9 @@ class TrainStep:
     def _control(self, signals: Params) -> None:
         """Let controllers see what this step measured; after a non-finite value they stand still like the weights."""
         controls = list(self.model.objective.buffers())
-        before = [control.clone() for control in controls]
+        before = [torch.empty_like(control) for control in controls]
+        if controls:
+            torch._foreach_copy_(before, controls)  # pyright: ignore[reportPrivateImportUsage]
         self.model.objective.update(signals, self.step)
         alive = self.halt.raised == 0
         for control, last in zip(controls, before, strict=True):
