@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.distributions import kl_divergence
 
 from fewhot.distributions import OneHot, SlotCounts, slot_kl
+from fewhot.distributions.choices import second_order
 
 RATE, FEATURES, SLOTS = 0.6, (0.5, 0.3, 0.2), 5
 
@@ -197,13 +198,29 @@ def test_the_gradient_of_the_divergence_is_that_of_its_formula(
             torch.testing.assert_close(one, torch.zeros_like(one) if other is None else other)
 
 
-def test_choices_seen_first_without_gradient_have_one_later() -> None:
-    law = several(3, 3)
-    with torch.no_grad():
-        seen = law.log_choices
-    assert torch.equal(seen, law.log_choices)
-    assert law.log_choices.requires_grad
-    assert law.expand((2, 5)).log_choices.shape == (2, 5, 3, 7)
+@pytest.mark.parametrize(("n_laws", "n_slots"), [(1, 5), (5, 5), (1, 1)])
+@pytest.mark.parametrize("draws", [(), (3,)])
+def test_counts_alone_have_the_gradient_of_single_choices(n_laws: int, n_slots: int, draws: tuple[int, ...]) -> None:
+    random = torch.Generator().manual_seed(0)
+    gates = torch.randn(4, n_laws, generator=random, dtype=torch.float64, requires_grad=True)
+    features = torch.randn(4, n_laws, 6, generator=random, dtype=torch.float64, requires_grad=True)
+    uniform = torch.rand(*draws, 4, n_slots, generator=random, dtype=torch.float64)
+    weights = torch.randn(6, generator=random, dtype=torch.float64)
+    found = []
+    for seen in (True, False):
+        z = SlotCounts(gates, features, n_slots, second_order, choices_seen=seen).draw(uniform).z
+        value = (z @ weights).square().sum() + (z.sin() * weights).sum()
+        found.append((z, *torch.autograd.grad(value, (gates, features))))
+    assert found[0][0].sum() > 0
+    for slow, quick in zip(*found, strict=True):
+        torch.testing.assert_close(quick, slow)
+
+
+def test_choices_that_nothing_sees_are_told_without_gradient() -> None:
+    law = SlotCounts(torch.zeros(4, 3), torch.zeros(4, 3, 6), 3, second_order, choices_seen=False)
+    draw = law.draw(torch.rand(4, 3, generator=torch.Generator().manual_seed(0)))
+    counts = torch.zeros(4, 7).scatter_add(-1, draw.auxiliary["slots"], torch.ones(4, 3))
+    torch.testing.assert_close(draw.z, counts[..., :-1])
 
 
 @pytest.mark.parametrize("n_units", [3, 7])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Generator, Tensor
@@ -12,12 +12,13 @@ from torch.distributions import (
     constraints,
     register_kl,  # pyright: ignore[reportUnknownVariableType]
 )
-from torch.nn.functional import pad, softplus
+from torch.nn.functional import pad
 
 from fewhot.core.records import Draw
-from fewhot.distributions.choices import GateAndChoice
+from fewhot.distributions.choices import GateAndChoice, second_order
 from fewhot.distributions.noise import ONE_DRAW, Shape, float32_or_wider
 from fewhot.distributions.one_hot import Choice, chosen, chosen_by
+from fewhot.distributions.slot_gradients import divergences_of_slots, log_unchosen, second_order_counts
 
 _SUREST = 1 - torch.finfo(torch.float32).eps
 _HALVINGS = 40
@@ -44,6 +45,9 @@ class SlotCounts(Distribution):
         The number :math:`L_0`.
     choice
         How `draw` draws the K + 1 classes of a slot in training; see `fewhot.distributions.choices`. None is exact.
+    choices_seen
+        Whether something looks at what single slots chose, so that each of their choices needs a gradient. Where
+        nothing does, that of the counts is enough, and a draw takes less time.
     validate_args
         As in torch: whether to check arguments and values.
 
@@ -68,6 +72,7 @@ class SlotCounts(Distribution):
         feature_logits: Tensor,
         n_slots: int,
         choice: Choice | None = None,
+        choices_seen: bool = True,
         validate_args: bool | None = None,
     ) -> None:
         self.gate_logits = float32_or_wider(gate_logits)
@@ -75,7 +80,9 @@ class SlotCounts(Distribution):
         self.log_features = torch.log_softmax(self.feature_logits, dim=-1)  # of a slot that is on, (..., S, K)
         self.n_slots = n_slots
         self.choice = choice
-        self._log_choices: Tensor | None = None
+        self.choices_seen = choices_seen
+        self._values: SlotValues | None = None
+        self._unit_values: Tensor | None = None
         super().__init__(feature_logits.shape[:-2], feature_logits.shape[-1:], validate_args=validate_args)
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
@@ -84,7 +91,7 @@ class SlotCounts(Distribution):
         new.gate_logits = self.gate_logits.expand(*batch_shape, -1)
         new.feature_logits = self.feature_logits.expand(*batch_shape, -1, -1)
         new.log_features = self.log_features.expand(*batch_shape, -1, -1)
-        new._log_choices = None
+        new._values, new._unit_values = None, None
         new._batch_shape = torch.Size(batch_shape)
         return new
 
@@ -106,16 +113,29 @@ class SlotCounts(Distribution):
     @property
     def log_choices(self) -> Tensor:
         """Log-probabilities of a slot's K + 1 classes, the last of them off, (..., S, K + 1)."""
-        if self._log_choices is None:
-            with torch.enable_grad():  # later looks may want a gradient where the first does not
-                on = self.gate_logits[..., None] + self.log_features  # relative to off
-                self._log_choices = torch.log_softmax(pad(on, (0, 1)), dim=-1)
-        return self._log_choices
+        on = self.gate_logits[..., None] + self.log_features  # relative to off
+        return torch.log_softmax(pad(on, (0, 1)), dim=-1)
 
     @property
     def slot_probs(self) -> Tensor:
         r"""Probability :math:`\lambda\pi_k` that a slot chooses a unit, (..., S, K)."""
         return self.gate_logits.sigmoid()[..., None] * self.log_features.exp()
+
+    @property
+    def values(self) -> SlotValues:
+        """Probabilities of slots without gradient, computed once, for gradients that are written down."""
+        if self._values is None:
+            with torch.no_grad():
+                self._values = SlotValues(self.gate_logits.sigmoid(), self.log_features.exp())
+        return self._values
+
+    @property
+    def unit_values(self) -> Tensor:
+        """The numbers of `slot_probs`, below 1 and without gradient, computed once."""
+        if self._unit_values is None:
+            on, features = self.values
+            self._unit_values = on.clamp(max=_SUREST)[..., None] * features
+        return self._unit_values
 
     @property
     def mean(self) -> Tensor:
@@ -131,7 +151,8 @@ class SlotCounts(Distribution):
     @property
     def log_absent(self) -> Tensor:
         r"""Log-probability that a unit is chosen by no slot, :math:`\sum_\ell \log(1 - \lambda_\ell\pi_{\ell k})`."""
-        return self._over_slots(cast("Tensor", _LogRest.apply(self.log_choices[..., :-1])))  # pyright: ignore[reportUnknownMemberType]
+        copies = self.n_slots // self.n_laws
+        return _total(log_unchosen(self.gate_logits, self.log_features, self.values.on, self.unit_values, copies), -2)
 
     @property
     def probs(self) -> Tensor:
@@ -167,10 +188,10 @@ class SlotCounts(Distribution):
         with torch.no_grad():
             if self.shared:
                 seat, _ = self._first_seats()
-                return seat.lt_((self.n_slots + 1) * self.gate_logits.sigmoid()).sum(-1)
+                return seat.lt_((self.n_slots + 1) * self.values.on).sum(-1)
             best = self.feature_logits.argmax(-1)  # (..., S)
             off = self.gate_logits.new_zeros(self.batch_shape + self.event_shape)
-            return off.scatter_reduce(-1, best, self.gate_logits.expand(best.shape), "amax").sign().sum(-1)
+            return off.scatter_reduce_(-1, best, self.gate_logits.expand(best.shape), "amax").sign_().sum(-1)
 
     @property
     def likeliest_counts(self) -> Tensor:
@@ -217,8 +238,8 @@ class SlotCounts(Distribution):
     def draw(self, noise: Tensor) -> Draw:
         """Draw counts from uniform numbers (..., L W), W of them a slot; with the gradients of ``choice``.
 
-        Auxiliary variables are what each slot chose: "slots" of an exact draw, (..., L), K for off; else "choices",
-        (..., L, K + 1), or "units" and "on", their two parts.
+        Auxiliary variables are what each slot chose: "slots", (..., L), K for off, of an exact draw and where
+        ``choices_seen`` is false; else "choices", (..., L, K + 1), or "units" and "on", their two parts.
         """
         noise = noise.reshape(*noise.shape[:-1], self.n_slots, -1)
         shape = torch.Size(
@@ -229,6 +250,8 @@ class SlotCounts(Distribution):
             units, on = self.choice.of_slots(self.gate_logits[..., None], self.log_features, noise)
             z = units.sum(-2)
             return Draw(z, z.clamp(max=1.0), {"units": units, "on": on})
+        if self.choice is second_order and not self.choices_seen and noise.shape[-1] == 1:
+            return self._counts_alone(noise, shape)
         if self.choice is not None:
             choices = self.choice(self.log_choices.expand(*shape, self.n_slots, -1), noise)
             z = choices.sum(-2)[..., :-1]
@@ -239,6 +262,14 @@ class SlotCounts(Distribution):
         zeros = log_choices.new_zeros(*shape, log_choices.shape[-1])
         z = zeros.scatter_add(-1, slots, torch.ones_like(slots, dtype=zeros.dtype))[..., :-1]
         return Draw(z, z.clamp(max=1.0), {"slots": slots})
+
+    def _counts_alone(self, noise: Tensor, shape: torch.Size) -> Draw:
+        """Draw counts by one uniform number a slot, with the gradient that second-order choices give them."""
+        gate_logits, on = (x.expand(*shape, -1) for x in (self.gate_logits, self.values.on))
+        log_features, units = (x.expand(*shape, -1, -1) for x in (self.log_features, self.unit_values))
+        uniform = noise.reshape(*shape, self.n_laws, -1)  # (..., S, L / S)
+        z, slots = second_order_counts(gate_logits, on, log_features, units, uniform)
+        return Draw(z, auxiliary={"slots": slots})
 
     def sample(self, sample_shape: Shape = ONE_DRAW, noise: Tensor | None = None) -> Tensor:
         """Draw counts exactly, without gradient."""
@@ -271,6 +302,13 @@ class SlotCounts(Distribution):
         return _copies(_total(per_law, -2), self.n_slots // self.n_laws)
 
 
+class SlotValues(NamedTuple):
+    """Probabilities of slots: to be on, and to choose a unit where on."""
+
+    on: Tensor  # (..., S)
+    features: Tensor  # (..., S, K)
+
+
 class SlotKL(NamedTuple):
     """The two terms of the divergence of laws of slots."""
 
@@ -287,68 +325,9 @@ def slot_kl(q: SlotCounts, p: SlotCounts, *, off_slots_choose: bool = False) -> 
     divergence, ``off_slots_choose``, has 1 in the place of the second :math:`\lambda_\ell` and is never smaller.
     """
     laws = q.gate_logits, q.log_features, p.gate_logits, p.log_features
-    gate, feature = cast("tuple[Tensor, Tensor]", _LawKL.apply(*laws, off_slots_choose))  # pyright: ignore[reportUnknownMemberType]
+    gate, feature = divergences_of_slots(*laws, *q.values, off_slots_choose)
     copies = q.n_slots // gate.shape[-1]
     return SlotKL(_copies(_total(gate, -1), copies), _copies(_total(feature, -1), copies))
-
-
-class _LawKL(torch.autograd.Function):
-    r"""The two divergences of single slots, (..., S), of logits a and b of gates and log-probabilities of units.
-
-    .. math:: B = \lambda(a - b) + \zeta(b) - \zeta(a), \qquad
-        \frac{\partial B}{\partial a} = \lambda(1-\lambda)(a - b), \quad
-        \frac{\partial B}{\partial b} = \rho - \lambda
-
-    .. math:: C = \sum_k \pi_k \log\frac{\pi_k}{\kappa_k}, \qquad
-        \frac{\partial C}{\partial \log\pi_k} = \pi_k \log\frac{\pi_k}{\kappa_k}, \quad
-        \frac{\partial C}{\partial \log\kappa_k} = -\pi_k
-
-    with softplus :math:`\zeta`. A further :math:`\pi_k` of the third derivative is left out: the normalisation of the
-    log-probabilities takes it away.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any, a: Tensor, log_features: Tensor, b: Tensor, prior_features: Tensor, off_slots_choose: bool
-    ) -> tuple[Tensor, Tensor]:
-        on, odds = a.sigmoid(), a - b
-        features = log_features.exp()
-        parts = features * (log_features - prior_features)
-        choice = parts.sum(-1)
-        ctx.save_for_backward(on, odds, features, parts, choice, b)
-        ctx.off_slots_choose = off_slots_choose
-        ctx.shapes = [x.shape for x in (a, log_features, b, prior_features)]
-        return torch.addcmul(softplus(b) - softplus(a), on, odds), choice if off_slots_choose else on * choice
-
-    @staticmethod
-    def backward(ctx: Any, of_gate: Tensor, of_feature: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        on, odds, features, parts, choice, b = ctx.saved_tensors
-        to_on, to_choice = of_gate * odds, of_feature
-        if not ctx.off_slots_choose:
-            to_on, to_choice = torch.addcmul(to_on, of_feature, choice), of_feature * on
-        needs, weighted = ctx.needs_input_grad, to_on * on
-        slopes = (
-            torch.addcmul(weighted, weighted, on, value=-1),
-            to_choice[..., None] * parts,
-            of_gate * (b.sigmoid() - on) if needs[2] else None,
-            -to_choice[..., None] * features if needs[3] else None,
-        )
-        return *(x if x is None else x.sum_to_size(s) for x, s in zip(slopes, ctx.shapes, strict=True)), None
-
-
-class _LogRest(torch.autograd.Function):
-    r""":math:`\log(1 - e^l)` of a log-probability l, with derivative :math:`-e^l / (1 - e^l)`."""
-
-    @staticmethod
-    def forward(ctx: Any, log_probs: Tensor) -> Tensor:
-        probs = log_probs.exp().clamp_(max=_SUREST)
-        ctx.save_for_backward(probs)
-        return torch.log1p(-probs)
-
-    @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
-        (probs,) = ctx.saved_tensors
-        return slope * probs / (probs - 1)
 
 
 def _total(of_laws: Tensor, dim: int) -> Tensor:

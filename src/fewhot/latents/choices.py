@@ -53,7 +53,10 @@ class SecondOrder(ChoiceEstimator):
 
     def relaxed(self, temperatures: Temperatures) -> Choice:
         """Return the second-order choice."""
-        return partial(choices.second_order, temperature=temperatures[0])
+        temperature = temperatures[0]
+        if isinstance(temperature, float) and temperature == 1.0:
+            return choices.second_order
+        return partial(choices.second_order, temperature=temperature)
 
 
 @CHOICES.register("without-gradient")

@@ -88,6 +88,7 @@ def sdlgm(
             rate,
             preference,
             0 if gate_layer_sizes is None else gate_layer_sizes[-1],
+            choices_seen=joint,
         ),
         prior=(
             JointSlotCountsPrior(n_latent, n_slots, rate, shared, preference)

@@ -79,6 +79,7 @@ def sdlgm_labels(
         WithoutGradient() if discriminative and label_loss != "sample" else choice_estimator(estimator, temperature),
         initial_rate=SHARED_RATE if shared else INDEPENDENT_RATE,
         preference=0.0 if shared or n_slots < n_labels else OWN_LABEL,
+        choices_seen=False,
     )
     return LatentModel(
         observation=observed,

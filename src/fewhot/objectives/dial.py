@@ -92,7 +92,7 @@ class Dial(Term):
         expected, excess = usage.sum(), usage - self.cap
         error = (expected / self.target - 1).clamp(-1.0, 1.0)
         price = torch.add(self.price, error, alpha=_FORCE)
-        unit_prices = torch.add(self.unit_prices, (excess / self.cap).clamp(0.0, _MOST_EXCESS), alpha=_FORCE)
+        unit_prices = torch.add(self.unit_prices, excess.clamp(0.0, _MOST_EXCESS * self.cap), alpha=_FORCE / self.cap)
         prices = price, unit_prices, self.doubt_price
         cost = cast("Tensor", _Cost.apply(log_off, off, on, *prices))  # pyright: ignore[reportUnknownMemberType]
         if "dial_weight" in knobs.values:

@@ -1,0 +1,175 @@
+r"""Gradients of laws of slots, written down instead of taped: a training step is bound by how many operations it has.
+
+All take the logits a of gates, (..., S), and the normalised log-probabilities :math:`\log\pi` of units,
+(..., S, K), through which gradients go, and the numbers computed from them already.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad, softplus
+
+
+def divergences_of_slots(
+    gate_logits: Tensor,
+    log_features: Tensor,
+    prior_gate_logits: Tensor,
+    prior_log_features: Tensor,
+    on: Tensor,
+    features: Tensor,
+    off_slots_choose: bool,
+) -> tuple[Tensor, Tensor]:
+    """Return what single slots pay for being on, and for what they choose, both (..., S)."""
+    laws = gate_logits, log_features, prior_gate_logits, prior_log_features, on, features
+    return cast("tuple[Tensor, Tensor]", _LawKL.apply(*laws, off_slots_choose))  # pyright: ignore[reportUnknownMemberType]
+
+
+def log_unchosen(gate_logits: Tensor, log_features: Tensor, on: Tensor, units: Tensor, n: int) -> Tensor:
+    """Return the log-probability that none of n slots of a law chooses a unit, (..., S, K)."""
+    return cast("Tensor", _LogUnchosen.apply(gate_logits, log_features, on, units, n))  # pyright: ignore[reportUnknownMemberType]
+
+
+def second_order_counts(
+    gate_logits: Tensor, on: Tensor, log_features: Tensor, units: Tensor, uniform: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return the counts of slots that choose by uniform numbers (..., S, L / S), and their choices (..., L), K if off.
+
+    The counts have the gradient that `fewhot.distributions.choices.second_order` gives each of the choices.
+    """
+    drawn = _SecondOrderCounts.apply(gate_logits, on, log_features, units, uniform)  # pyright: ignore
+    return cast("tuple[Tensor, Tensor]", drawn)
+
+
+class _LawKL(torch.autograd.Function):
+    r"""The two divergences of single slots, (..., S), of logits a and b of gates and log-probabilities of units.
+
+    .. math:: B = \lambda(a - b) + \zeta(b) - \zeta(a), \qquad
+        \frac{\partial B}{\partial a} = \lambda(1-\lambda)(a - b), \quad
+        \frac{\partial B}{\partial b} = \rho - \lambda
+
+    .. math:: C = \sum_k \pi_k \log\frac{\pi_k}{\kappa_k}, \qquad
+        \frac{\partial C}{\partial \log\pi_k} = \pi_k \log\frac{\pi_k}{\kappa_k}, \quad
+        \frac{\partial C}{\partial \log\kappa_k} = -\pi_k
+
+    with softplus :math:`\zeta`. A further :math:`\pi_k` of the third derivative is left out: the normalisation of the
+    log-probabilities takes it away.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        a: Tensor,
+        log_features: Tensor,
+        b: Tensor,
+        prior_features: Tensor,
+        on: Tensor,
+        features: Tensor,
+        off_slots_choose: bool,
+    ) -> tuple[Tensor, Tensor]:
+        odds = a - b
+        parts = features * (log_features - prior_features)
+        choice = parts.sum(-1)
+        ctx.save_for_backward(on, odds, features, parts, choice, b)
+        ctx.off_slots_choose = off_slots_choose
+        ctx.shapes = [x.shape for x in (a, log_features, b, prior_features)]
+        return torch.addcmul(softplus(b) - softplus(a), on, odds), choice if off_slots_choose else on * choice
+
+    @staticmethod
+    def backward(ctx: Any, of_gate: Tensor, of_feature: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        on, odds, features, parts, choice, b = ctx.saved_tensors
+        to_on, to_choice = of_gate * odds, of_feature
+        if not ctx.off_slots_choose:
+            to_on, to_choice = torch.addcmul(to_on, of_feature, choice), of_feature * on
+        needs, weighted = ctx.needs_input_grad, to_on * on
+        slopes = (
+            torch.addcmul(weighted, weighted, on, value=-1),
+            to_choice[..., None] * parts,
+            of_gate * (b.sigmoid() - on) if needs[2] else None,
+            -to_choice[..., None] * features if needs[3] else None,
+        )
+        slopes = (x if x is None else x.sum_to_size(s) for x, s in zip(slopes, ctx.shapes, strict=True))
+        return *slopes, None, None, None
+
+
+class _LogUnchosen(torch.autograd.Function):
+    r""":math:`n \log(1 - p_k)`: that none of n slots chooses a unit, each with probability :math:`p_k = \lambda\pi_k`.
+
+    .. math:: \frac{\partial}{\partial \log\pi_k} = -n\frac{p_k}{1 - p_k}, \qquad
+        \frac{\partial}{\partial a} = -n(1-\lambda)\sum_k \frac{p_k}{1 - p_k}
+
+    for the logit a of :math:`\lambda`.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, gate_logits: Tensor, log_features: Tensor, on: Tensor, units: Tensor, n: int) -> Tensor:
+        ctx.save_for_backward(on, units)
+        ctx.n = n
+        return cast("Tensor", torch.special.xlog1py(n, -units))  # pyright: ignore[reportUnknownMemberType]
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        on, units = ctx.saved_tensors
+        of_features = slope * units / torch.rsub(units, -1 / ctx.n, alpha=-1 / ctx.n)  # by (p - 1) / n
+        of_units = of_features.sum(-1)
+        return torch.addcmul(of_units, of_units, on, value=-1), of_features, None, None, None
+
+
+class _SecondOrderCounts(torch.autograd.Function):
+    r"""Counts of slots that choose exactly, with the gradient that `second_order` gives each choice, and the choices.
+
+    A slot whose units have probabilities :math:`p_k = \lambda\pi_k` passes on half of the counts' slope g, with
+    :math:`P = \sum_k p_k g_k`:
+
+    .. math:: \frac{\partial}{\partial \log\pi_k} = \tfrac12\big(p_k g_k + z_k (g_k - P)\big), \qquad
+        \frac{\partial}{\partial a} = \tfrac12\Big((1-\lambda)\sum_k z_k g_k + \big(1 - \sum_k z_k\big) P\Big)
+
+    for its choice z and the logit a of :math:`\lambda`; what the normalisation of :math:`\log\pi` takes away is left
+    out.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, gate_logits: Tensor, on: Tensor, log_features: Tensor, units: Tensor, uniform: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        n_units = units.shape[-1]
+        slots = torch.searchsorted(units.cumsum(-1), uniform.to(units.dtype).contiguous())  # (..., S, L / S), K is off
+        every = slots.flatten(-2)
+        counts = units.new_zeros(*units.shape[:-2], n_units + 1).scatter_(-1, every, 1.0, reduce="add")
+        ctx.save_for_backward(on, units, slots, counts)
+        ctx.mark_non_differentiable(every)
+        return counts[..., :-1], every
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        on, units, slots, counts = ctx.saved_tensors
+        half = 0.5 * slope
+        weighted = half[..., None, :] * units  # (..., S, K)
+        mean = weighted.sum(-1, keepdim=True)  # (..., S, 1)
+        if slots.shape[-2] == 1:
+            of_gate, of_features = _of_shared_slots(half, weighted, mean, on, counts, slots.shape[-1])
+        else:
+            of_gate, of_features = _of_single_slots(half, weighted, mean, on, slots)
+        return of_gate, None, of_features, None, None
+
+
+def _of_shared_slots(
+    half: Tensor, weighted: Tensor, mean: Tensor, on: Tensor, counts: Tensor, n: int
+) -> tuple[Tensor, Tensor]:
+    """Return the derivatives of `_SecondOrderCounts` where one law has all n slots: their sum is told by the counts."""
+    chosen, off = counts[..., None, :-1], counts[..., -1:]
+    at_choice = chosen * half[..., None, :]
+    of_features = torch.addcmul(torch.add(at_choice, weighted, alpha=n), chosen, mean, value=-1)
+    at_choices = at_choice.sum(-1)
+    return torch.addcmul(torch.addcmul(at_choices, at_choices, on, value=-1), off, mean.squeeze(-1)), of_features
+
+
+def _of_single_slots(half: Tensor, weighted: Tensor, mean: Tensor, on: Tensor, slots: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the derivatives of `_SecondOrderCounts` where every slot has a law of its own."""
+    n_units = half.shape[-1]
+    at_choice = pad(half, (0, 1)).gather(-1, slots.squeeze(-1))[..., None]  # (..., S, 1), 0 where off
+    if_off = mean * (slots == n_units)
+    of_gate = torch.addcmul(at_choice + if_off, at_choice, on[..., None], value=-1).squeeze(-1)
+    return of_gate, weighted.scatter_add_(-1, slots.clamp(max=n_units - 1), at_choice - mean + if_off)
