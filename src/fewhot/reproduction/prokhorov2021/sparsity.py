@@ -86,15 +86,20 @@ def draw_sparsity(measured: Measurements) -> dict[str, Figure]:
                     continue
                 mean, spread = lines.mean(0), lines.std(0, ddof=1) if len(lines) > 1 else np.zeros(lines.shape[1])
                 epochs = here[0].arrays["curve_epoch"]
-                panel.plot(epochs, mean, color=colour, label=str(dial), linewidth=1.2)
+                panel.plot(epochs, mean, color=colour, label=_told(dial), linewidth=1.2)
                 panel.fill_between(epochs, mean - spread, mean + spread, color=colour, alpha=0.2, linewidth=0)
-            panel.set(xlabel="epoch", ylabel="Average Hoyer of draws", ylim=(0, 1))
+            panel.set(xlabel="epoch", ylabel="Average Hoyer of draws", ylim=(0, 1.1))
             panel.set_title(f"{CORPORA[data]}, {model}, {n_units} units", fontsize="medium")
             panel.spines[["top", "right"]].set_visible(False)
             if panel.lines:
-                panel.legend(frameon=False, fontsize="x-small")
+                title = "spike" if model == MATCHED else "off, on"
+                panel.legend(frameon=False, fontsize="x-small", title=title, title_fontsize="x-small", ncols=len(dials))
         figures[f"hoyer-{n_units}"] = figure
     return figures
+
+
+def _told(dial: Any) -> str:
+    return ", ".join(f"{part:g}" for part in (dial if isinstance(dial, list) else [dial]))
 
 
 def class_cells(quick: bool) -> list[Cell]:
@@ -132,7 +137,8 @@ def draw_classes(measured: Measurements) -> dict[str, Figure]:
         gamma, panel = measured.array("gamma", data=data, n_units=n_units), axes[row, column]
         if gamma is not None:
             shown = np.sort(np.argsort(gamma.min(0) - gamma.max(0), kind="stable")[:32])
-            panel.imshow(gamma[:, shown], vmin=0, vmax=1, aspect="auto", cmap="viridis")
+            drawn = panel.imshow(gamma[:, shown], vmin=0, vmax=1, aspect="auto", cmap="viridis")
+            figure.colorbar(drawn, ax=panel, label="share with the unit off")
         panel.set(xlabel="unit", ylabel="class")
         panel.set_title(f"{CORPORA[data]}, {n_units} units", fontsize="medium")
     return {"classes": figure}
