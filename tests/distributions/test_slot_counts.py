@@ -14,6 +14,7 @@ from torch.distributions import kl_divergence
 
 from fewhot.distributions import OneHot, SlotCounts, slot_kl
 from fewhot.distributions.choices import second_order
+from fewhot.distributions.slot_counts import quick_slot_kl
 
 RATE, FEATURES, SLOTS = 0.6, (0.5, 0.3, 0.2), 5
 
@@ -163,18 +164,56 @@ def test_units_that_are_alike_take_one_seat_each_and_a_unit_chosen_twice_is_one(
     assert twice.n_active == 2
 
 
+def test_a_seat_that_two_units_may_have_goes_to_the_one_without_any() -> None:
+    """The likelier unit is seven times as likely, and rounding makes it a little more: the seventh seat is a tie."""
+    features = torch.tensor([[0.84, 0.12, 0.04]]).log()
+    assert (features[0, 0] - features[0, 1]).exp() > 7
+    seats = [SlotCounts(torch.tensor([(n + 0.5) / 11]).logit(), features, 10).n_active.item() for n in (6, 7)]
+    assert seats == [1, 2]
+
+
+@pytest.mark.parametrize("features", [(0.0, -110.0, -110.0, -110.0), (100.0, -100.0, -100.0, 0.0)])
+def test_units_that_are_next_to_impossible_leave_the_seats_of_others_alone(features: tuple[float, ...]) -> None:
+    law = SlotCounts(torch.tensor([2.0]), torch.tensor([features]), 3)
+    assert law.margins[0] == 2.0 - torch.tensor(1 / 4).logit()
+    assert torch.isneginf(law.margins[1:]).all()
+    assert law.n_active == 1
+
+
 @pytest.mark.parametrize("n_laws", [1, 3])
 def test_the_gradient_of_being_absent_is_that_of_its_formula(n_laws: int) -> None:
     law, weights = several(n_laws, 3), torch.rand(5, 6, generator=torch.Generator().manual_seed(1)).double()
     plain = (3 // n_laws) * torch.log1p(-law.slot_probs).sum(-2)
-    torch.testing.assert_close(law.log_absent, plain)
     leaves = law.gate_logits, law.feature_logits
-    for quick, slow in zip(
-        torch.autograd.grad((weights * law.log_absent).sum(), leaves, retain_graph=True),
-        torch.autograd.grad((weights * plain).sum(), leaves),
-        strict=True,
-    ):
-        torch.testing.assert_close(quick, slow)
+    by_plain = torch.autograd.grad((weights * plain).sum(), leaves, retain_graph=True)
+    for absent in (law.log_absent, law.quick_log_absent()):
+        torch.testing.assert_close(absent, plain)
+        by_absent = torch.autograd.grad((weights * absent).sum(), leaves, retain_graph=True)
+        for one, other in zip(by_absent, by_plain, strict=True):
+            torch.testing.assert_close(one, other)
+
+
+def test_a_unit_that_is_always_chosen_is_absent_with_a_probability_above_zero() -> None:
+    law = SlotCounts(torch.tensor([60.0]), torch.tensor([[60.0, -60.0]]), 2)
+    for absent in (law.log_absent, law.quick_log_absent()):
+        assert torch.isfinite(absent).all()
+        assert absent[0] < -30
+
+
+def test_second_derivatives_are_right_or_refused() -> None:
+    """Three slots are on with rate s, and choose the unit with probability p: 1 - (1 - s p)³."""
+    gate = torch.tensor([0.3], dtype=torch.float64, requires_grad=True)
+    law = SlotCounts(gate, torch.tensor([[0.1, 0.2, -0.3]], dtype=torch.float64), 3)
+    first, plain_first = (
+        torch.autograd.grad(value, gate, create_graph=True)[0]
+        for value in (law.probs[0], 1 - (1 - gate.sigmoid() * law.log_features[0, 0].exp()) ** 3)
+    )
+    torch.testing.assert_close(torch.autograd.grad(first, gate), torch.autograd.grad(plain_first, gate))
+    quick = (law.quick_log_absent()[0], sum(quick_slot_kl(law, law.expand(()))))
+    for value in quick:
+        (slope,) = torch.autograd.grad(value**2, gate, create_graph=True)
+        with pytest.raises(RuntimeError, match="once_differentiable"):
+            slope.backward()
 
 
 @pytest.mark.parametrize("off_slots_choose", [False, True])
@@ -189,13 +228,15 @@ def test_the_gradient_of_the_divergence_is_that_of_its_formula(
     feature = choice if off_slots_choose else on * choice
     leaves = (q.gate_logits, q.feature_logits, p.gate_logits, p.feature_logits)
     weights = torch.arange(1.0, 6.0, dtype=torch.float64)
-    for quick, slow in zip(slot_kl(q, p, off_slots_choose=off_slots_choose), (gate, feature), strict=True):
+    found = [kl(q, p, off_slots_choose=off_slots_choose) for kl in (slot_kl, quick_slot_kl)]
+    for quick, slow in zip([*found[0], *found[1]], [gate, feature] * 2, strict=True):
         slow = slow.sum(-1) * (3 // slow.shape[-1])
         torch.testing.assert_close(quick, slow)
-        by_quick = torch.autograd.grad((weights * quick).sum(), leaves, retain_graph=True)
+        by_quick = torch.autograd.grad((weights * quick).sum(), leaves, retain_graph=True, allow_unused=True)
         by_slow = torch.autograd.grad((weights * slow).sum(), leaves, retain_graph=True, allow_unused=True)
-        for one, other in zip(by_quick, by_slow, strict=True):
-            torch.testing.assert_close(one, torch.zeros_like(one) if other is None else other)
+        for leaf, *both in zip(leaves, by_quick, by_slow, strict=True):
+            one, other = (torch.zeros_like(leaf) if slope is None else slope for slope in both)
+            torch.testing.assert_close(one, other)
 
 
 @pytest.mark.parametrize(("n_laws", "n_slots"), [(1, 5), (5, 5), (1, 1)])

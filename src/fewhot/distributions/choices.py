@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from fewhot.distributions.gates import UNIFORM_MARGIN
 from fewhot.distributions.one_hot import chosen, gumbel, one_hot
@@ -65,6 +66,7 @@ class _SecondOrder(torch.autograd.Function):
         return hard
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
         probs, twice_middle = ctx.saved_tensors
         weighted = twice_middle * slope

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad, softplus
 
 
@@ -78,6 +79,7 @@ class _LawKL(torch.autograd.Function):
         return torch.addcmul(softplus(b) - softplus(a), on, odds), choice if off_slots_choose else on * choice
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, of_gate: Tensor, of_feature: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         on, odds, features, parts, choice, b = ctx.saved_tensors
         to_on, to_choice = of_gate * odds, of_feature
@@ -110,6 +112,7 @@ class _LogUnchosen(torch.autograd.Function):
         return cast("Tensor", torch.special.xlog1py(n, -units))  # pyright: ignore[reportUnknownMemberType]
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         on, units = ctx.saved_tensors
         of_features = slope * units / torch.rsub(units, -1 / ctx.n, alpha=-1 / ctx.n)  # by (p - 1) / n
@@ -143,6 +146,7 @@ class _SecondOrderCounts(torch.autograd.Function):
         return counts[..., :-1], every
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         on, units, slots, counts = ctx.saved_tensors
         half = 0.5 * slope

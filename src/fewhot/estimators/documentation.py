@@ -73,9 +73,10 @@ DISCRETE = """\
 estimator : str, default="auto"
         How gradients pass the choices in training. Exact codes with a gradient of something soft: "second-order",
         "straight-through", "straight-through-concrete", "rao-blackwellised"; see `fewhot.distributions.choices`. Soft
-        codes, whose objective bounds nothing: "concrete" (Gumbel-softmax). The score function, unbiased: with a
-        learned baseline ("score-function"), with an expansion around the mean code, too ("muprop"), with several draws
-        that judge each other ("leave-one-out"), for the importance-weighted bound ("vimco"). Scores are always of exact
+        codes, whose objective bounds nothing: "concrete" (Gumbel-softmax), "separate-concrete" (the last class, and
+        what is chosen otherwise, one by one: gates and units of slots). The score function, unbiased: with a learned
+        baseline ("score-function"), with an expansion around the mean code, too ("muprop"), with several draws that
+        judge each other ("leave-one-out"), for the importance-weighted bound ("vimco"). Scores are always of exact
         codes. "auto" takes the recipe's, "{estimator}".
     temperature : float, default=1.0
         Of an estimator that has one, to begin with: lower is harder.

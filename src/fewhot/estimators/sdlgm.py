@@ -91,8 +91,8 @@ class SDLGM(GatedEstimator):
         together, for estimators with a gradient through choices. "auto" is "fixed".
     {discrete}
     learn_temperatures : bool, default=None
-        Whether the temperatures of gates and units are learned, from ``temperature`` on. None takes the recipe's,
-        False.
+        Whether the temperatures of gates and units are learned, from ``temperature`` on: those of
+        "separate-concrete"; other soft choices have one for both. None takes the recipe's, False.
     share_trunk : bool, default=None
         Whether gates read what the encoder gives the units, or have a network of two layers of their own, of 256 and 64
         units. None takes the recipe's, True.
@@ -282,6 +282,8 @@ class SDLGM(GatedEstimator):
         for name in ("learn_temperatures", "share_trunk", "off_slots_choose"):
             if getattr(self, name) is not None:
                 truth(name, getattr(self, name))
+        if self.learn_temperatures:
+            self._check_temperatures()
         if self.n_slots is not None:
             whole_number("n_slots", self.n_slots)
         asked = self._asked()
@@ -289,6 +291,13 @@ class SDLGM(GatedEstimator):
             raise InvalidParameterError(
                 f"n_slots is {self._n_slots()}, so a code has at most so many active units, and {asked:g} are asked "
                 f"for in the mean row; give more slots."
+            )
+
+    def _check_temperatures(self) -> None:
+        if self._chosen("estimator") in ("second-order", *BY_SCORE):
+            raise InvalidParameterError(
+                f"learn_temperatures=True needs a gradient by the temperature, and "
+                f"estimator={self._chosen('estimator')!r} has none; choose another of the two."
             )
 
     def _check_joint(self) -> None:

@@ -13,10 +13,10 @@ from fewhot.core.checks import real_number, truth, whole_number
 from fewhot.core.clipping import LOGIT_RANGE, clip_below_largest, clip_keeping_gradient
 from fewhot.core.records import Draw, Knobs, Noise, Params
 from fewhot.core.registry import LATENTS
-from fewhot.distributions import JointSlotCounts, SlotCounts, categorical_kl, slot_kl
+from fewhot.distributions import JointSlotCounts, SlotCounts, categorical_kl
 from fewhot.distributions.noise import latin_uniforms
 from fewhot.distributions.one_hot import one_hot
-from fewhot.distributions.slot_counts import preferences
+from fewhot.distributions.slot_counts import preferences, quick_slot_kl
 from fewhot.latents.base import CodeSummary, Latent
 from fewhot.latents.choices import ChoiceEstimator, SecondOrder, Temperatures
 
@@ -50,7 +50,8 @@ class SlotCountsLatent(Latent):
     n_gate_in
         How many features, the last ones, the gates read; the units then read the others. 0 has both read all.
     choices_seen
-        Whether the prior looks at what single slots chose; where it does not, training takes less time.
+        Whether the prior looks at what single slots chose; where it does not, training by ``SecondOrder()`` takes less
+        time.
     """
 
     gated = True
@@ -133,7 +134,7 @@ class SlotCountsLatent(Latent):
         Against a prior whose slots hang together it is what the choices of the draw say of it.
         """
         assert isinstance(q, SlotCounts)
-        gate, feature = slot_kl(q, _given_choices(p, draw), off_slots_choose=self.off_slots_choose)
+        gate, feature = quick_slot_kl(q, _given_choices(p, draw), off_slots_choose=self.off_slots_choose)
         return {"kl_gate": gate, "kl_feature": feature}
 
     def log_prob(self, q: Distribution, draw: Draw) -> Tensor:

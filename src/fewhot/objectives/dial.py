@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from fewhot.core.checks import real_number, whole_number
 from fewhot.core.records import Knobs, Params, Pass, Terms
@@ -84,8 +85,9 @@ class Dial(Term):
 
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return the price of the gates that are on."""
-        assert isinstance(result.q, SpikeSlab | SlotCounts)
-        log_off = result.q.log_absent.flatten(0, -2)  # (B, K)
+        q = result.q
+        assert isinstance(q, SpikeSlab | SlotCounts)
+        log_off = (q.quick_log_absent() if isinstance(q, SlotCounts) else q.log_absent).flatten(0, -2)  # (B, K)
         off = log_off.detach().exp()
         on = 1 - off
         usage = on.mean(0)  # (K,)
@@ -100,7 +102,7 @@ class Dial(Term):
         signals = {
             "dial_error": error,
             "dial_expected": expected,
-            "dial_active": result.q.n_active.mean(),
+            "dial_active": q.n_active.mean(),
             "dial_excess": excess,
         }
         return Terms(cost.new_zeros(()), cost, per_batch={"dial_cost": cost.detach()}, signals=signals)
@@ -144,6 +146,7 @@ class _Cost(torch.autograd.Function):
         return torch.addcmul(price_of_on * on, unit_prices, log_off, value=-1).sum() / n_rows
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         (slope,) = ctx.saved_tensors
         return scale * slope, None, None, None, None, None
