@@ -98,8 +98,9 @@ def test_a_cut_is_warned_of_once_for_the_rows_of_the_fit(tmp_path: Path) -> None
     path.write_text("one two three\nfour five\n" * 20, encoding="utf-8")
     with pytest.warns(UserWarning, match="have more than") as said:
         done("fit", path, *SMALL, "--max-steps", "2", "--max-length", "2", "--quiet", "--out", tmp_path / "run")
-    of_cuts = [str(warning.message) for warning in said if "cut" in str(warning.message)]
-    assert of_cuts == ["20 of 40 texts have more than 2 words and were cut there."]
+    of_cut, of_few_steps = (str(warning.message) for warning in said)
+    assert of_cut == "20 of 40 texts have more than 2 words and were cut there."
+    assert of_few_steps.startswith("4 active units a row were asked for")
 
 
 def test_a_text_of_ten_thousand_words_is_fitted_and_coded(tmp_path: Path) -> None:
