@@ -90,10 +90,19 @@ class _LawKL(torch.autograd.Function):
             torch.addcmul(weighted, weighted, on, value=-1),
             to_choice[..., None] * parts,
             of_gate * (b.sigmoid() - on) if needs[2] else None,
-            -to_choice[..., None] * features if needs[3] else None,
+            _of_prior(to_choice, features, ctx.shapes[3]) if needs[3] else None,
         )
         slopes = (x if x is None else x.sum_to_size(s) for x, s in zip(slopes, ctx.shapes, strict=True))
         return *slopes, None, None, None
+
+
+def _of_prior(to_choice: Tensor, features: Tensor, shape: torch.Size) -> Tensor:
+    """Return the derivative of choices by the prior's log-probabilities; of laws (S, K), a product a slot sums rows."""
+    if features.dim() < 3 or shape != features.shape[-2:]:
+        return -to_choice[..., None] * features
+    rows, laws = to_choice.flatten(0, -2), features.flatten(0, -3)  # (B, S), (B, S, K)
+    summed = features.new_empty(shape[0], 1, shape[1])
+    return torch.baddbmm(summed, rows.T[:, None], laws.transpose(0, 1), beta=0, alpha=-1).squeeze(1)
 
 
 class _LogUnchosen(torch.autograd.Function):
@@ -143,11 +152,12 @@ class _SecondOrderCounts(torch.autograd.Function):
         counts = units.new_zeros(*units.shape[:-2], n_units + 1).scatter_(-1, every, 1.0, reduce="add")
         ctx.save_for_backward(on, units, slots, counts)
         ctx.mark_non_differentiable(every)
+        ctx.set_materialize_grads(False)
         return counts[..., :-1], every
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def backward(ctx: Any, slope: Tensor, _: None) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         on, units, slots, counts = ctx.saved_tensors
         half = 0.5 * slope
         weighted = half[..., None, :] * units  # (..., S, K)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, cast
 
 import torch
@@ -64,10 +65,10 @@ class Dial(Term):
     constraint = True
     weighted = False  # the number of units is held by prices, and at the end by a shift: weights are chosen by the rest
 
-    price: Tensor
-    unit_prices: Tensor
-    doubt_price: Tensor
-    target: Tensor
+    levels: Tensor
+    rates: Tensor
+    lowest: Tensor
+    highest: Tensor
 
     def __init__(self, n_latent: int, l0: float, cap: float, freeze_at: int, begin: int = 0) -> None:
         super().__init__()
@@ -77,11 +78,39 @@ class Dial(Term):
         self.freeze_at = whole_number("freeze_at", freeze_at, least=0)
         self.begin = whole_number("begin", begin, least=0)
         self.settled_at = self.freeze_at
-        self._haste = max(1.0, _SHORT_RUN / max(freeze_at - begin, 1))
-        self.register_buffer("price", torch.zeros(()))
-        self.register_buffer("unit_prices", torch.zeros(n_latent))
-        self.register_buffer("doubt_price", torch.zeros(()))
-        self.register_buffer("target", torch.full((), float(l0)))
+        haste = max(1.0, _SHORT_RUN / max(freeze_at - begin, 1))
+        least, most = (bound * self.l0 for bound in _TARGET_RANGE)
+        rates = haste * _PRICE_RATE, haste * _PRICE_RATE / self.l0, haste * _TARGET_RATE / self.l0
+        self.register_buffer("levels", self._of_every_level(0.0, 0.0, float(l0), units=0.0))
+        self._keep("rates", self._of_every_level(*rates, units=haste * _UNIT_PRICE_RATE))
+        self._keep("lowest", self._of_every_level(-math.inf, 0.0, least, units=0.0))
+        self._keep("highest", self._of_every_level(math.inf, math.inf, most, units=math.inf))
+
+    def _of_every_level(self, price: float, doubt_price: float, target: float, *, units: float) -> Tensor:
+        return torch.tensor([price, doubt_price, target, *[units] * self.n_latent])
+
+    def _keep(self, name: str, value: Tensor) -> None:
+        self.register_buffer(name, value, persistent=False)
+
+    @property
+    def price(self) -> Tensor:
+        r"""The price :math:`\lambda` of every unit that is on."""
+        return self.levels[0]
+
+    @property
+    def doubt_price(self) -> Tensor:
+        r"""The price :math:`\kappa` of doubt."""
+        return self.levels[1]
+
+    @property
+    def target(self) -> Tensor:
+        """The expected number t of units that is aimed at."""
+        return self.levels[2]
+
+    @property
+    def unit_prices(self) -> Tensor:
+        r"""The prices :math:`\nu_j` of single units, (K,)."""
+        return self.levels[3:]
 
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return the price of the gates that are on."""
@@ -110,17 +139,14 @@ class Dial(Term):
     @torch.no_grad()
     def update(self, signals: Params, step: Tensor) -> None:
         """Move prices and target by what this batch measured, until they freeze."""
-        l0, haste, active = self.l0, self._haste, signals["dial_active"]
+        l0, active = self.l0, signals["dial_active"]
         moves = step < self.freeze_at
         if self.begin:
             moves = moves & (step >= self.begin)
         doubtful = (signals["dial_expected"] - active - _DOUBT_ALLOWED * l0).clamp(-l0, l0)
-        missing = (l0 - active).clamp(-l0, l0)
-        self.price.addcmul_(moves, signals["dial_error"], value=haste * _PRICE_RATE)
-        self.doubt_price.addcmul_(moves, doubtful, value=haste * _PRICE_RATE / l0).clamp_(min=0)
-        self.unit_prices.addcmul_(moves, signals["dial_excess"], value=haste * _UNIT_PRICE_RATE).clamp_(min=0)
-        low, high = _TARGET_RANGE
-        self.target.addcmul_(self.target, moves * missing, value=haste * _TARGET_RATE / l0).clamp_(low * l0, high * l0)
+        missing = (l0 - active).clamp(-l0, l0) * self.target
+        errors = torch.cat([signals["dial_error"][None], doubtful[None], missing[None], signals["dial_excess"]])
+        self.levels.addcmul_(errors, moves * self.rates).clamp_(self.lowest, self.highest)
 
 
 class _Cost(torch.autograd.Function):

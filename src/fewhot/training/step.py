@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,12 +14,14 @@ from fewhot.core.records import Batch, Knobs, Noise, Params
 from fewhot.inference.phases import Phase
 from fewhot.models.latent_model import LatentModel
 from fewhot.training.adam import adam
+from fewhot.training.branches import side_by_side
 from fewhot.training.compiling import compiled
 from fewhot.training.meter import Halt, Meter, scalars
 from fewhot.training.settings import Settings
 
 PhaseLoss = Callable[[Batch, Tensor, Noise, Params], tuple[Tensor, Params, Params]]
 Bookkeeping = Callable[[int, Params, Tensor, Params], None]
+Control = Callable[[Params], None]
 Reduce = Callable[[list[Tensor]], None]
 
 _NORM_MEMORY = 0.98
@@ -30,8 +33,8 @@ class TrainStep:
     """Everything a step reads or changes is here, registered and saved: model, optimisers, knobs, noise, meters.
 
     A step reads nothing on the host and branches on no tensor's value. A value that is not finite stops all later
-    updates (Adam skips them on the device) until the host looks. Losses and bookkeeping are functions of tensors, so
-    that `compile` can fuse each of them.
+    updates (Adam skips them on the device) until the host looks. Losses, bookkeeping and control are functions of
+    tensors, so that `compile` can fuse each of them.
     """
 
     def __init__(
@@ -61,8 +64,12 @@ class TrainStep:
             for phase, rate, scale in zip(self.phases, self.rates, self.scales, strict=True)
         ]
         self._reduce = reduce_gradients
+        self._aside = torch.cuda.Stream(device) if device.type == "cuda" else None
+        saved = model.objective.state_dict(keep_vars=True).values()
+        self._controls = [state for state in saved if not isinstance(state, nn.Parameter)]
         self.losses: list[list[PhaseLoss]] = []
         self.bookkeeping = self._bookkeeping()
+        self.control = self._control()
         self.forget_compiled()
 
     def __call__(self, batch: Batch, stage: int = 0) -> None:
@@ -79,7 +86,10 @@ class TrainStep:
                 self._reduce(gradients)
             self.meters[i].name_terms(measured)
             self.bookkeeping(i, measured, torch.nn.utils.get_total_norm(gradients), signals)
-            self.optimisers[i].step()
+            if phase.controls and self._controls:
+                side_by_side(partial(self.control, signals), self.optimisers[i].step, self._aside)
+            else:
+                self.optimisers[i].step()
         self.step += 1
 
     def keep_quick(self, done: int) -> None:
@@ -89,9 +99,10 @@ class TrainStep:
                 optimiser.flush_tiny()
 
     def compile(self, **options: Any) -> None:
-        """Compile the losses, the bookkeeping and the updates; ``options`` are those of `compiled`."""
+        """Compile the losses, the bookkeeping, the control and the updates; ``options`` are those of `compiled`."""
         self.losses = [[compiled(loss, **options) for loss in losses] for losses in self.losses]
         self.bookkeeping = compiled(self.bookkeeping, **options)
+        self.control = compiled(self.control, **options)
         for optimiser in self.optimisers:
             optimiser.compile(**options)
 
@@ -99,6 +110,7 @@ class TrainStep:
         """Go back to the functions as they are written."""
         self.losses = [[self._loss(phase) for phase in phases] for phases in self.stages]
         self.bookkeeping = self._bookkeeping()
+        self.control = self._control()
         for optimiser in self.optimisers:
             optimiser.forget_compiled()
 
@@ -118,7 +130,7 @@ class TrainStep:
         return bookkeep
 
     def _bookkeep(self, i: int, measured: Params, norm: Tensor, signals: Params) -> None:
-        """Meter the terms, bound the gradient by a multiple of its running norm, set the rate, move the controllers."""
+        """Meter the terms, bound the gradient by a multiple of its running norm, set the rate."""
         self.meters[i].add(measured, norm, self.step)
         mean = torch.where(self.norms[i] > 0, self.norms[i], norm)
         limit = (self.settings.clip_factor * mean).clamp(min=_SMALLEST_NORM)
@@ -126,19 +138,19 @@ class TrainStep:
         self.norms[i].copy_(torch.lerp(mean, torch.minimum(norm, limit), 1 - _NORM_MEMORY))
         rate = self.settings.learning_rate * self.phases[i].optimiser.relative_rate
         self.rates[i].fill_(rate).mul_(signals.get("learning_rate", 1.0))
-        if self.phases[i].controls:
-            self._control(signals)
 
-    def _control(self, signals: Params) -> None:
-        """Let controllers see what this step measured; after a non-finite value they stand still like the weights."""
-        controls = list(self.model.objective.buffers())
-        before = [torch.empty_like(control) for control in controls]
-        if controls:
-            torch._foreach_copy_(before, controls)  # pyright: ignore[reportPrivateImportUsage]
-        self.model.objective.update(signals, self.step)
-        alive = self.halt.raised == 0
-        for control, last in zip(controls, before, strict=True):
-            torch.where(alive, control, last, out=control)
+    def _control(self) -> Control:
+        def control(signals: Params) -> None:
+            """Let controllers see what this step measured; after a non-finite value they stand still like weights."""
+            with torch.no_grad():
+                before = [torch.empty_like(level) for level in self._controls]
+                torch._foreach_copy_(before, self._controls)  # pyright: ignore[reportPrivateImportUsage]
+                self.model.objective.update(signals, self.step)
+                alive = self.halt.raised == 0
+                for level, last in zip(self._controls, before, strict=True):
+                    torch.where(alive, level, last, out=level)
+
+        return control
 
     def state(self) -> dict[str, Tensor]:
         """Return every tensor a resumed run needs, by name."""
