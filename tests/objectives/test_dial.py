@@ -58,7 +58,7 @@ def test_the_price_rises_while_too_many_units_are_on() -> None:
 
 def test_the_price_adds_up_a_constant_error() -> None:
     term, prices = dial(l0=2), [0.0]
-    signals = measure(term, spread(5)).signals | {"dial_error": torch.tensor(0.5)}
+    signals = measure(term, spread(5)).signals | {"dial_error": torch.tensor([0.5])}
     for step in range(5):
         term.update(signals, torch.tensor(step))
         prices.append(term.price.item())
@@ -70,7 +70,7 @@ def test_the_price_adds_up_a_constant_error() -> None:
 def test_a_price_stays_where_it_is_once_the_error_is_gone() -> None:
     term = after(dial(l0=2), spread(5), n_steps=50)
     risen = term.price.item()
-    signals = measure(term, spread(2)).signals | {"dial_error": torch.tensor(0.0)}
+    signals = measure(term, spread(2)).signals | {"dial_error": torch.tensor([0.0])}
     for step in range(50, 100):
         term.update(signals, torch.tensor(step))
     assert term.price.item() == risen > 0

@@ -191,12 +191,16 @@ class Terms(NamedTuple):
 
     def __add__(self, other: Terms) -> Terms:  # type: ignore[override]
         """Return the sum of two objectives, keeping every name."""
+        return self.under(other)._replace(bound=self.bound + other.bound)
+
+    def under(self, constraint: Terms) -> Terms:
+        """Return this objective under a constraint, which is no part of the bound."""
         return Terms(
-            self.bound + other.bound,
-            self.loss + other.loss,
-            {**self.per_example, **other.per_example},
-            {**self.per_batch, **other.per_batch},
-            {**self.signals, **other.signals},
+            self.bound,
+            self.loss + constraint.loss,
+            {**self.per_example, **constraint.per_example},
+            {**self.per_batch, **constraint.per_batch},
+            {**self.signals, **constraint.signals},
         )
 
 

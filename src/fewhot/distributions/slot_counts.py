@@ -156,7 +156,7 @@ class SlotCounts(Distribution):
     def quick_log_absent(self) -> Tensor:
         """Return `log_absent` with a gradient that is written down: fewer operations, and no second derivatives."""
         n = self.n_slots // self.n_laws
-        return _total(log_unchosen(self.gate_logits, self.log_features, self.values.on, self.unit_values, n), -2)
+        return log_unchosen(self.gate_logits, self.log_features, self.values.on, self.unit_values, n)
 
     @property
     def probs(self) -> Tensor:
@@ -272,8 +272,10 @@ class SlotCounts(Distribution):
 
         They have no gate with a gradient of its own: what is on is what is not 0.
         """
-        gate_logits, on = (x.expand(*shape, -1) for x in (self.gate_logits, self.values.on))
-        log_features, units = (x.expand(*shape, -1, -1) for x in (self.log_features, self.unit_values))
+        gate_logits, on, log_features, units = self.gate_logits, self.values.on, self.log_features, self.unit_values
+        if shape != self.batch_shape:
+            gate_logits, on = (x.expand(*shape, -1) for x in (gate_logits, on))
+            log_features, units = (x.expand(*shape, -1, -1) for x in (log_features, units))
         uniform = noise.reshape(*shape, self.n_laws, -1)  # (..., S, L / S)
         z, slots = second_order_counts(gate_logits, on, log_features, units, uniform)
         return Draw(z, auxiliary={"slots": slots})

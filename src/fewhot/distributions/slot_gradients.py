@@ -29,7 +29,7 @@ def divergences_of_slots(
 
 
 def log_unchosen(gate_logits: Tensor, log_features: Tensor, on: Tensor, units: Tensor, n: int) -> Tensor:
-    """Return the log-probability that none of n slots of a law chooses a unit, (..., S, K)."""
+    """Return the log-probability that of S laws, each with n slots, none chooses a unit, (..., K)."""
     return cast("Tensor", _LogUnchosen.apply(gate_logits, log_features, on, units, n))  # pyright: ignore[reportUnknownMemberType]
 
 
@@ -106,25 +106,26 @@ def _of_prior(to_choice: Tensor, features: Tensor, shape: torch.Size) -> Tensor:
 
 
 class _LogUnchosen(torch.autograd.Function):
-    r""":math:`n \log(1 - p_k)`: that none of n slots chooses a unit, each with probability :math:`p_k = \lambda\pi_k`.
+    r""":math:`\sum_\ell n \log(1 - p_{\ell k})`: that no slot chooses a unit, each of n with :math:`p = \lambda\pi`.
 
     .. math:: \frac{\partial}{\partial \log\pi_k} = -n\frac{p_k}{1 - p_k}, \qquad
         \frac{\partial}{\partial a} = -n(1-\lambda)\sum_k \frac{p_k}{1 - p_k}
 
-    for the logit a of :math:`\lambda`.
+    for the logit a of a law's :math:`\lambda`.
     """
 
     @staticmethod
     def forward(ctx: Any, gate_logits: Tensor, log_features: Tensor, on: Tensor, units: Tensor, n: int) -> Tensor:
         ctx.save_for_backward(on, units)
         ctx.n = n
-        return cast("Tensor", torch.special.xlog1py(n, -units))  # pyright: ignore[reportUnknownMemberType]
+        unchosen = cast("Tensor", torch.special.xlog1py(n, -units))  # pyright: ignore[reportUnknownMemberType]
+        return unchosen.squeeze(-2) if units.shape[-2] == 1 else unchosen.sum(-2)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         on, units = ctx.saved_tensors
-        of_features = slope * units / torch.rsub(units, -1 / ctx.n, alpha=-1 / ctx.n)  # by (p - 1) / n
+        of_features = slope[..., None, :] * units / torch.rsub(units, -1 / ctx.n, alpha=-1 / ctx.n)  # by (p - 1) / n
         of_units = of_features.sum(-1)
         return torch.addcmul(of_units, of_units, on, value=-1), of_features, None, None, None
 
@@ -184,6 +185,6 @@ def _of_single_slots(half: Tensor, weighted: Tensor, mean: Tensor, on: Tensor, s
     """Return the derivatives of `_SecondOrderCounts` where every slot has a law of its own."""
     n_units = half.shape[-1]
     at_choice = pad(half, (0, 1)).gather(-1, slots.squeeze(-1))[..., None]  # (..., S, 1), 0 where off
-    if_off = mean * (slots == n_units)
-    of_gate = torch.addcmul(at_choice + if_off, at_choice, on[..., None], value=-1).squeeze(-1)
-    return of_gate, weighted.scatter_add_(-1, slots.clamp(max=n_units - 1), at_choice - mean + if_off)
+    at_class = torch.where(slots == n_units, mean, at_choice)
+    of_gate = torch.addcmul(at_class, at_choice, on[..., None], value=-1).squeeze(-1)
+    return of_gate, weighted.scatter_add_(-1, slots.clamp(max=n_units - 1), at_class - mean)

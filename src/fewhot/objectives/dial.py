@@ -78,6 +78,7 @@ class Dial(Term):
         self.freeze_at = whole_number("freeze_at", freeze_at, least=0)
         self.begin = whole_number("begin", begin, least=0)
         self.settled_at = self.freeze_at
+        self._parts = [1, 1, 1, n_latent]  # of the levels: price, doubt price, target, unit prices
         haste = max(1.0, _SHORT_RUN / max(freeze_at - begin, 1))
         least, most = (bound * self.l0 for bound in _TARGET_RANGE)
         rates = haste * _PRICE_RATE, haste * _PRICE_RATE / self.l0, haste * _TARGET_RATE / self.l0
@@ -120,11 +121,12 @@ class Dial(Term):
         off = log_off.detach().exp()
         on = 1 - off
         usage = on.mean(0)  # (K,)
-        expected, excess = usage.sum(), usage - self.cap
-        error = (expected / self.target - 1).clamp(-1.0, 1.0)
-        price = torch.add(self.price, error, alpha=_FORCE)
-        unit_prices = torch.add(self.unit_prices, excess.clamp(0.0, _MOST_EXCESS * self.cap), alpha=_FORCE / self.cap)
-        prices = price, unit_prices, self.doubt_price
+        price, doubt_price, target, unit_prices = torch.split(self.levels, self._parts)
+        expected, excess = usage.sum(0, keepdim=True), usage - self.cap
+        error = (expected / target - 1).clamp(-1.0, 1.0)
+        price = torch.add(price, error, alpha=_FORCE)
+        unit_prices = torch.add(unit_prices, excess.clamp(0.0, _MOST_EXCESS * self.cap), alpha=_FORCE / self.cap)
+        prices = price, unit_prices, doubt_price
         cost = cast("Tensor", _Cost.apply(log_off, off, on, *prices))  # pyright: ignore[reportUnknownMemberType]
         if "dial_weight" in knobs.values:
             cost = knobs.values["dial_weight"] * cost
@@ -145,7 +147,7 @@ class Dial(Term):
             moves = moves & (step >= self.begin)
         doubtful = (signals["dial_expected"] - active - _DOUBT_ALLOWED * l0).clamp(-l0, l0)
         missing = (l0 - active).clamp(-l0, l0) * self.target
-        errors = torch.cat([signals["dial_error"][None], doubtful[None], missing[None], signals["dial_excess"]])
+        errors = torch.cat([signals["dial_error"], doubtful, missing[None], signals["dial_excess"]])
         self.levels.addcmul_(errors, moves * self.rates).clamp_(self.lowest, self.highest)
 
 

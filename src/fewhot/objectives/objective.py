@@ -81,7 +81,9 @@ class Objective(Part):
 
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return all terms of a pass."""
-        return reduce(add, (term(result, divergence, knobs) for term in self.terms))
+        parts = [(term.constraint, term(result, divergence, knobs)) for term in self.terms]
+        total = reduce(add, (part for is_constraint, part in parts if not is_constraint))
+        return reduce(Terms.under, (part for is_constraint, part in parts if is_constraint), total)
 
     def update(self, signals: Params, step: Tensor) -> None:
         """Let every controller see what this step measured."""
