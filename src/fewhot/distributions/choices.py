@@ -8,11 +8,10 @@ All but `concrete` and `GateAndChoice` return exact one-hot vectors; they differ
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from fewhot.distributions.gates import UNIFORM_MARGIN
 from fewhot.distributions.one_hot import chosen, gumbel, one_hot
@@ -45,33 +44,12 @@ def second_order(log_probs: Tensor, noise: Tensor, temperature: float | Tensor =
 
     Heun's rule in the place of Euler's: exact where the function is quadratic (ReinMax; Liu, Dong, Liu and Gao, 2023).
     """
-    return cast("Tensor", _SecondOrder.apply(log_probs, noise, temperature))  # pyright: ignore[reportUnknownMemberType]
-
-
-class _SecondOrder(torch.autograd.Function):
-    r"""The choice of `second_order`, whose slope g goes back to the log-probabilities by its Jacobian.
-
-    .. math:: m \odot g - \tfrac12\,m\,(m^\top g) - \tfrac12\,\pi \odot g, \qquad m = z + \pi
-
-    What is missing of :math:`J(\pi)` comes from their normalisation.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, log_probs: Tensor, noise: Tensor, temperature: float | Tensor) -> Tensor:
-        probs = log_probs.exp()
-        hard = one_hot(chosen(log_probs, noise, probs), probs)
-        as_is = isinstance(temperature, float) and temperature == 1.0
-        tempered = probs if as_is else (log_probs / temperature).softmax(-1)
-        ctx.save_for_backward(probs, hard + tempered)
-        return hard
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        probs, twice_middle = ctx.saved_tensors
-        weighted = twice_middle * slope
-        halfway = torch.addcmul(weighted, twice_middle, weighted.sum(-1, keepdim=True), value=-0.5)
-        return torch.addcmul(halfway, probs, slope, value=-0.5), None, None
+    hard, probs = _exact(log_probs, noise), log_probs.exp()
+    tempered = probs if isinstance(temperature, float) and temperature == 1.0 else (log_probs / temperature).softmax(-1)
+    twice_middle = (hard + tempered).detach()
+    weighted = twice_middle * log_probs  # what follows is linear in the log-probabilities, with the Jacobian wanted
+    halfway = torch.addcmul(weighted, twice_middle, weighted.sum(-1, keepdim=True), value=-0.5)
+    return with_gradient_of(torch.sub(halfway, probs, alpha=0.5), hard)
 
 
 def rao_blackwellised(log_probs: Tensor, noise: Tensor, temperature: float | Tensor = 1.0, n_inner: int = 10) -> Tensor:

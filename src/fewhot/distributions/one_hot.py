@@ -207,14 +207,11 @@ class CoinFlips(ExactGate):
         return self.choice(log_probs, noise)[..., 0]
 
 
-def chosen(log_probs: Tensor, noise: Tensor, probs: Tensor | None = None) -> Tensor:
-    """Return the classes that uniform numbers choose, (...); the noise has one number a choice, or one a class.
-
-    ``probs`` are the probabilities, where the caller has them already.
-    """
+def chosen(log_probs: Tensor, noise: Tensor) -> Tensor:
+    """Return the classes that uniform numbers choose, (...); the noise has one number a choice, or one a class."""
     if noise.shape[-1] == log_probs.shape[-1]:
         return (log_probs + gumbel(noise.to(log_probs.dtype))).argmax(-1)
-    return chosen_by(log_probs.detach().exp() if probs is None else probs, noise[..., :1]).squeeze(-1)
+    return chosen_by(log_probs.detach().exp(), noise[..., :1]).squeeze(-1)
 
 
 def chosen_by(probs: Tensor, uniform: Tensor) -> Tensor:
