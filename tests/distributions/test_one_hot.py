@@ -89,6 +89,15 @@ def test_the_second_order_is_exact_for_quadratic_functions_and_the_first_is_not(
     assert not within(estimates("straight-through", quadratic), exact_gradient(quadratic)).all()
 
 
+def test_a_class_that_cannot_be_chosen_spoils_nothing() -> None:
+    logits = torch.tensor([0.3, -torch.inf, 0.7], dtype=torch.float64).requires_grad_()
+    z = choices.second_order(logits.log_softmax(-1), torch.tensor([0.9], dtype=torch.float64))
+    assert z.tolist() == [0.0, 0.0, 1.0]
+    (slope,) = torch.autograd.grad((z * torch.arange(3)).sum(), logits)
+    assert torch.isfinite(slope).all()
+    assert slope[1] == 0
+
+
 @pytest.mark.parametrize("temperature", [1.0, 0.5, torch.tensor(2.0, dtype=torch.float64)])
 def test_the_second_order_jacobian_is_the_one_written_in_its_formula(temperature: float | Tensor) -> None:
     logits, noise = LOGITS.clone().requires_grad_(), uniform(1, 1)[0]

@@ -478,3 +478,21 @@ def test_soft_counts_above_one_are_brought_down() -> None:
     labels = (rows[:, :2] > 1).astype(int)
     model = SDLGMClassifier(**SMALL | {"max_steps": 400}, label_loss="sample", n_slots=40, learning_rate=3e-3)
     assert model.fit(rows, labels).predict_proba(rows).max(axis=0).min() < 0.9
+
+
+def test_counts_that_need_too_many_slots_are_refused() -> None:
+    for n_slots, counts in ((None, N * 10**7), (10**7, N)):
+        with pytest.raises(FewhotError, match="at most 1,000,000") as problem:
+            SDLGMCounter(**QUICK, n_slots=n_slots).fit(NOISY, counts)
+        assert_one_sentence(problem.value)
+
+
+def test_counts_are_told_by_the_names_of_their_columns(tmp_path: Path) -> None:
+    named = pd.DataFrame(N, columns=["a", "b", "c"])
+    counter = SDLGMCounter(**QUICK).fit(NOISY, named)
+    counter.save(tmp_path)
+    for model in (counter, fh.load(tmp_path)):
+        assert model.classes_.tolist() == ["a", "b", "c"]
+        assert model.score(NOISY, named) == model.score(NOISY, N)
+        with pytest.raises(FewhotError, match="not those of the fit in their order"):
+            model.score(NOISY, named[["c", "b", "a"]])

@@ -148,6 +148,14 @@ def test_everything_is_a_tensor_and_updates_stay_in_place() -> None:
     assert set(term.state_dict()) == {"levels"}
 
 
+def test_levels_that_were_saved_one_by_one_are_read() -> None:
+    known = after(dial(l0=2), spread(5), n_steps=10)
+    loaded = dial(l0=2)
+    loaded.load_state_dict({name: getattr(known, name).clone() for name in STATE})
+    assert torch.equal(loaded.levels, known.levels)
+    assert not torch.equal(loaded.levels, dial(l0=2).levels)
+
+
 def test_the_constraint_is_no_part_of_the_bound() -> None:
     assert measure(dial(), spread(5)).bound == 0
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from fewhot.core.errors import InvalidParameterError
-from fewhot.core.records import Knobs, Terms
+from fewhot.core.records import Knobs, Params, Pass, Terms
 from fewhot.objectives import KL, ActivationNorm, Objective, Reconstruction
 from fewhot.objectives.objective import Term
 from tests.parts import FAMILIES, bank_of, exact_pass, rows, small_model
@@ -102,6 +102,22 @@ def test_every_controller_sees_the_signals_of_the_step() -> None:
     objective.update({"x": 1}, torch.tensor(3))
     assert seen == [(1, 3), (1, 3)]
     assert objective.settled_at == 7
+    assert objective.controlled
+    assert not Objective([KL()]).controlled
+
+
+def test_a_constraint_adds_its_loss_and_nothing_to_the_bound() -> None:
+    class Held(Term):
+        constraint = True
+
+        def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
+            return Terms(torch.zeros(()), torch.tensor(2.0), per_batch={"held": torch.tensor(2.0)})
+
+    without, held = terms_of(Objective([Reconstruction(), KL()])), terms_of(Objective([Held(), Reconstruction(), KL()]))
+    torch.testing.assert_close(held.loss, without.loss + 2)
+    assert torch.equal(held.bound, without.bound)
+    assert held.per_batch["held"] == 2
+    assert terms_of(Objective([Held(), Held()])).loss == 4
 
 
 @pytest.mark.parametrize(

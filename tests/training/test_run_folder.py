@@ -242,6 +242,23 @@ def test_two_run_folders_in_one_fit_are_refused(tmp_path: Path) -> None:
         fitted(tmp_path / "a", callbacks=[RunFolder(tmp_path / "b")])
 
 
+def test_a_checkpoint_of_another_model_is_told_and_leaves_the_folder_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed_at(tmp_path, 30)
+    kept = _contents(tmp_path)
+
+    def other(*_: Any, **__: Any) -> None:
+        raise RuntimeError("Missing key(s) in state_dict")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("fewhot.models.LatentModel.load_state_dict", other)
+        for _ in range(2):
+            with pytest.raises(RunFolderError, match="another version of this model; choose another folder"):
+                resume(tmp_path)
+    assert _contents(tmp_path) == kept
+
+
 def test_a_file_in_the_folders_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("mine")
     with pytest.raises(RunFolderError, match="cannot be used"):

@@ -122,6 +122,8 @@ class Straight(nn.Module):
 
 
 class _NoControls(nn.Module):
+    controlled = False
+
     def update(self, signals: Params, step: Tensor) -> None:
         """Nothing to move."""
 

@@ -191,16 +191,19 @@ class Terms(NamedTuple):
 
     def __add__(self, other: Terms) -> Terms:  # type: ignore[override]
         """Return the sum of two objectives, keeping every name."""
-        return self.under(other)._replace(bound=self.bound + other.bound)
+        return self._joined(other, self.bound + other.bound)
 
     def under(self, constraint: Terms) -> Terms:
-        """Return this objective under a constraint, which is no part of the bound."""
+        """Return this objective under a constraint, whose own bound is 0 and is not added."""
+        return self._joined(constraint, self.bound)
+
+    def _joined(self, other: Terms, bound: Tensor) -> Terms:
         return Terms(
-            self.bound,
-            self.loss + constraint.loss,
-            {**self.per_example, **constraint.per_example},
-            {**self.per_batch, **constraint.per_batch},
-            {**self.signals, **constraint.signals},
+            bound,
+            self.loss + other.loss,
+            {**self.per_example, **other.per_example},
+            {**self.per_batch, **other.per_batch},
+            {**self.signals, **other.signals},
         )
 
 

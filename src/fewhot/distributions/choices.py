@@ -47,7 +47,8 @@ def second_order(log_probs: Tensor, noise: Tensor, temperature: float | Tensor =
     hard, probs = _exact(log_probs, noise), log_probs.exp()
     tempered = probs if isinstance(temperature, float) and temperature == 1.0 else (log_probs / temperature).softmax(-1)
     twice_middle = (hard + tempered).detach()
-    weighted = twice_middle * log_probs  # what follows is linear in the log-probabilities, with the Jacobian wanted
+    finite = log_probs.clamp(min=torch.finfo(log_probs.dtype).min)
+    weighted = twice_middle * finite  # what follows has the Jacobian wanted, whatever its value
     halfway = torch.addcmul(weighted, twice_middle, weighted.sum(-1, keepdim=True), value=-0.5)
     return with_gradient_of(torch.sub(halfway, probs, alpha=0.5), hard)
 

@@ -97,7 +97,10 @@ class _LawKL(torch.autograd.Function):
 
 
 def _of_prior(to_choice: Tensor, features: Tensor, shape: torch.Size) -> Tensor:
-    """Return the derivative of choices by the prior's log-probabilities; of laws (S, K), a product a slot sums rows."""
+    """Return the derivative of choices by the prior's log-probabilities.
+
+    Where one prior, (S, K), serves all rows, the sum over them is taken by one batched product.
+    """
     if features.dim() < 3 or shape != features.shape[-2:]:
         return -to_choice[..., None] * features
     rows, laws = to_choice.flatten(0, -2), features.flatten(0, -3)  # (B, S), (B, S, K)
@@ -106,12 +109,12 @@ def _of_prior(to_choice: Tensor, features: Tensor, shape: torch.Size) -> Tensor:
 
 
 class _LogUnchosen(torch.autograd.Function):
-    r""":math:`\sum_\ell n \log(1 - p_{\ell k})`: that no slot chooses a unit, each of n with :math:`p = \lambda\pi`.
+    r""":math:`\sum_\ell n \log(1 - p_{\ell k})`: none of the n slots of any law chooses unit k.
 
-    .. math:: \frac{\partial}{\partial \log\pi_k} = -n\frac{p_k}{1 - p_k}, \qquad
-        \frac{\partial}{\partial a} = -n(1-\lambda)\sum_k \frac{p_k}{1 - p_k}
+    .. math:: \frac{\partial}{\partial \log\pi_{\ell k}} = -n\frac{p_{\ell k}}{1 - p_{\ell k}}, \qquad
+        \frac{\partial}{\partial a_\ell} = -n(1-\lambda_\ell)\sum_k \frac{p_{\ell k}}{1 - p_{\ell k}}
 
-    for the logit a of a law's :math:`\lambda`.
+    with :math:`p_{\ell k} = \lambda_\ell\pi_{\ell k}`, for the logit :math:`a_\ell` of :math:`\lambda_\ell`.
     """
 
     @staticmethod
@@ -125,7 +128,7 @@ class _LogUnchosen(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         on, units = ctx.saved_tensors
-        of_features = slope[..., None, :] * units / torch.rsub(units, -1 / ctx.n, alpha=-1 / ctx.n)  # by (p - 1) / n
+        of_features = slope[..., None, :] * units / torch.rsub(units, -1 / ctx.n, alpha=-1 / ctx.n)  # -n p / (1 - p)
         of_units = of_features.sum(-1)
         return torch.addcmul(of_units, of_units, on, value=-1), of_features, None, None, None
 

@@ -61,7 +61,10 @@ class Fitting(Arguments):
     @torch.inference_mode(mode=False)
     @torch.enable_grad()
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Go through X once more, beginning a model at the first call; schedules run over ``max_steps`` in all."""
+        """Go through X once more, beginning a model at the first call; schedules run over ``max_steps`` in all.
+
+        A model that was saved and loaded goes on with its weights, and Adam's moments begin anew.
+        """
         return self._fit_rows((X, y), (None, None), further=True, one_pass=True)
 
     @in_float32()

@@ -16,7 +16,7 @@ from fewhot.core.seeding import resolve_seed
 from fewhot.core.warning import warn_caller
 from fewhot.data import LabelledDataset
 from fewhot.estimators.documentation import documented
-from fewhot.estimators.labels import check_label_names, classes_of, indicator_matrix
+from fewhot.estimators.labels import indicator_matrix
 from fewhot.estimators.sdlgm_supervised import SupervisedSDLGM
 from fewhot.estimators.thresholds import MultiLabelMixin, check_threshold, cross_validated_threshold
 from fewhot.estimators.validation import dataset_of, rows_at
@@ -33,7 +33,7 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
 
     Each of :math:`L_0` slots is on with probability :math:`\lambda` and then chooses a label by :math:`\pi`, so few
     labels of many are there, and their number follows the row. Slots share one law, unless they are ``"independent"``.
-    Cost and memory grow with the number of labels, and with that of laws, not with the square of either.
+    Cost and memory grow with the numbers of labels, of slots and of laws, not with the square of any.
 
     Parameters
     ----------
@@ -218,17 +218,8 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
 
     def _training_rows(self, X: Any, y: Any, *, goes_on: bool) -> LabelledDataset:
         labelled = super()._training_rows(X, y, goes_on=goes_on)
-        if goes_on:
-            check_label_names(y, self.classes_)
-        else:
-            self.classes_ = classes_of(y, self.n_labels_)
         cross_validates = self.threshold == "cv"
         self.threshold_ = self._cross_validated(X, labelled) if cross_validates else float(self.threshold)
-        return labelled
-
-    def _held_out_rows(self, X_val: Any, y_val: Any) -> LabelledDataset:
-        labelled = super()._held_out_rows(X_val, y_val)
-        check_label_names(y_val, self.classes_, "y_val")
         return labelled
 
     def _labels(self, y: Any, n_rows: int, name: str = "y") -> np.ndarray:
@@ -256,12 +247,11 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         )
 
     def _fitted_state(self) -> dict[str, Any]:
-        return {**super()._fitted_state(), "threshold": self.threshold_, "classes": self.classes_.tolist()}
+        return {**super()._fitted_state(), "threshold": self.threshold_}
 
     def _restore_state(self, state: dict[str, Any]) -> None:
         super()._restore_state(state)
         self.threshold_ = float(state["threshold"])
-        self.classes_ = np.asarray(state["classes"], dtype=None if isinstance(state["classes"][0], int) else object)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

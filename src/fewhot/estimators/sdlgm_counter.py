@@ -12,7 +12,7 @@ from torch import nn
 
 from fewhot.core.registry import ESTIMATORS
 from fewhot.estimators.documentation import documented
-from fewhot.estimators.labels import check_columns, label_matrix
+from fewhot.estimators.labels import check_columns, check_label_names, label_matrix
 from fewhot.estimators.sdlgm_supervised import SupervisedSDLGM
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models import AgainstCollapse
@@ -57,6 +57,8 @@ class SDLGMCounter(RegressorMixin, SupervisedSDLGM):
     {learned}
     n_slots_ : int
         The number of slots.
+    classes_ : ndarray of shape (K,)
+        What is counted: the names of a frame's columns, or their places.
 
     References
     ----------
@@ -148,6 +150,7 @@ class SDLGMCounter(RegressorMixin, SupervisedSDLGM):
         predicted = self.predict(X)
         labels = label_matrix(y, len(predicted))
         check_columns(labels, self.n_labels_)
+        check_label_names(y, self.classes_)
         return float(r2_score(labels, predicted, sample_weight=sample_weight))
 
     def _labels(self, y: Any, n_rows: int, name: str = "y") -> np.ndarray:

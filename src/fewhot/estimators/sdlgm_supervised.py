@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 
-from fewhot.core.checks import LARGEST, one_of, real_number, weight, whole_number
+from fewhot.core.checks import one_of, real_number, weight, whole_number
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.records import DataSpec, Knobs
 from fewhot.data import LabelledDataset
 from fewhot.estimators.base import LatentEstimator
-from fewhot.estimators.labels import as_tensor, check_columns
+from fewhot.estimators.labels import as_tensor, check_columns, check_label_names, classes_of
 from fewhot.estimators.recipes import Recipe
 from fewhot.metrics.code_kinds import encoded
 from fewhot.models.latent_model import LatentModel
@@ -22,6 +22,8 @@ from fewhot.objectives.labels import KINDS
 
 _EXACT = Knobs(gates="exact")
 _THROUGH_SOFT_CODES = "separate-concrete"
+MOST_SLOTS = 1_000_000
+"""A step has a number for every slot of every row of a batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,7 @@ class SupervisedSDLGM(LatentEstimator):
     weight_decay: float
     n_labels_: int
     n_slots_: int
+    classes_: np.ndarray
 
     def _labels(self, y: Any, n_rows: int, name: str = "y") -> np.ndarray:
         raise TypeError(f"{type(self).__name__} does not say its labels; define _labels(y, n_rows).")
@@ -85,14 +88,18 @@ class SupervisedSDLGM(LatentEstimator):
         labels = self._labels(y, data.n_rows)
         if goes_on:
             self._known(labels, "y")
+            check_label_names(y, self.classes_)
         else:
             self.n_labels_ = labels.shape[1]
             self.n_slots_ = self._slots_for(labels)
+            self.classes_ = classes_of(y, self.n_labels_)
         return LabelledDataset(data, as_tensor(labels))
 
     def _held_out_rows(self, X_val: Any, y_val: Any) -> LabelledDataset:
         data = super()._held_out_rows(X_val, y_val)
-        return LabelledDataset(data, as_tensor(self._known(self._labels(y_val, data.n_rows, "y_val"), "y_val")))
+        labels = self._known(self._labels(y_val, data.n_rows, "y_val"), "y_val")
+        check_label_names(y_val, self.classes_, "y_val")
+        return LabelledDataset(data, as_tensor(labels))
 
     def _known(self, labels: np.ndarray, name: str) -> np.ndarray:
         """Return labels that the fitted model can have; refuse others."""
@@ -107,8 +114,11 @@ class SupervisedSDLGM(LatentEstimator):
     def _slots_for(self, labels: np.ndarray) -> int:
         """Return how many slots there are: as asked, or as many as the row with the most labels has."""
         most = max(1, int(labels.sum(axis=1).max(initial=1)))
-        if self.n_slots is None and most > LARGEST:
-            raise InvalidInputError(f"A row of y counts {most:.3g} things, and there are at most {LARGEST} slots.")
+        if self.n_slots is None and most > MOST_SLOTS:
+            raise InvalidInputError(
+                f"A row of y counts {most:.3g} things, each of which needs a slot, and there are at most "
+                f"{MOST_SLOTS:,} slots; count in larger units."
+            )
         if self.n_slots is None:
             return most
         if self.label_loss == "count" and self.n_slots < most:
@@ -149,18 +159,20 @@ class SupervisedSDLGM(LatentEstimator):
         return np.concatenate(parts)
 
     def _fitted_state(self) -> dict[str, Any]:
-        return {"n_labels": self.n_labels_, "n_slots": self.n_slots_}
+        return {"n_labels": self.n_labels_, "n_slots": self.n_slots_, "classes": self.classes_.tolist()}
 
     def _restore_state(self, state: dict[str, Any]) -> None:
         self.n_labels_, self.n_slots_ = int(state["n_labels"]), int(state["n_slots"])
+        classes = state.get("classes") or list(range(self.n_labels_))
+        self.classes_ = np.asarray(classes, dtype=None if isinstance(classes[0], int) else object)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         one_of("variant", self.variant, VARIANTS)
         one_of("label_loss", self.label_loss, KINDS)
         one_of("features", self.features, FEATURES)
-        if self.n_slots is not None:
-            whole_number("n_slots", self.n_slots)
+        if self.n_slots is not None and whole_number("n_slots", self.n_slots) > MOST_SLOTS:
+            raise InvalidParameterError(f"n_slots is {self.n_slots}; it must be at most {MOST_SLOTS:,}.")
         real_number("label_weight", self.label_weight, low=0, open_low=True)
         weight("kl_weight", self.kl_weight)
         real_number("dropout", self.dropout, low=0, high=0.99)

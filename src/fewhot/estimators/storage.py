@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import reprlib
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -234,5 +235,5 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
 
 
 def _foreign_weights(folder: Path, error: Exception) -> RunFolderError:
-    reason = str(error).splitlines()[0]
+    reason = textwrap.shorten(str(error), 200, placeholder=" ...")
     return RunFolderError(f"{folder / WEIGHTS} does not hold the weights of this run ({reason}); save it again.")

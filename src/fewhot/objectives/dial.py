@@ -65,7 +65,7 @@ class Dial(Term):
     constraint = True
     weighted = False  # the number of units is held by prices, and at the end by a shift: weights are chosen by the rest
 
-    levels: Tensor
+    levels: Tensor  # price, doubt price, target, then the prices of units, (3 + K,)
     rates: Tensor
     lowest: Tensor
     highest: Tensor
@@ -78,20 +78,18 @@ class Dial(Term):
         self.freeze_at = whole_number("freeze_at", freeze_at, least=0)
         self.begin = whole_number("begin", begin, least=0)
         self.settled_at = self.freeze_at
-        self._parts = [1, 1, 1, n_latent]  # of the levels: price, doubt price, target, unit prices
+        self._parts = [1, 1, 1, n_latent]
         haste = max(1.0, _SHORT_RUN / max(freeze_at - begin, 1))
         least, most = (bound * self.l0 for bound in _TARGET_RANGE)
-        rates = haste * _PRICE_RATE, haste * _PRICE_RATE / self.l0, haste * _TARGET_RATE / self.l0
-        self.register_buffer("levels", self._of_every_level(0.0, 0.0, float(l0), units=0.0))
-        self._keep("rates", self._of_every_level(*rates, units=haste * _UNIT_PRICE_RATE))
-        self._keep("lowest", self._of_every_level(-math.inf, 0.0, least, units=0.0))
-        self._keep("highest", self._of_every_level(math.inf, math.inf, most, units=math.inf))
-
-    def _of_every_level(self, price: float, doubt_price: float, target: float, *, units: float) -> Tensor:
-        return torch.tensor([price, doubt_price, target, *[units] * self.n_latent])
-
-    def _keep(self, name: str, value: Tensor) -> None:
-        self.register_buffer(name, value, persistent=False)
+        by_level = {
+            "levels": (0.0, 0.0, self.l0, 0.0),
+            "rates": (_PRICE_RATE, _PRICE_RATE / self.l0, _TARGET_RATE / self.l0, _UNIT_PRICE_RATE),
+            "lowest": (-math.inf, 0.0, least, 0.0),
+            "highest": (math.inf, math.inf, most, math.inf),
+        }
+        for name, (price, doubt_price, target, unit_price) in by_level.items():
+            values = torch.tensor([price, doubt_price, target, *[unit_price] * n_latent])
+            self.register_buffer(name, haste * values if name == "rates" else values, persistent=name == "levels")
 
     @property
     def price(self) -> Tensor:
@@ -112,6 +110,13 @@ class Dial(Term):
     def unit_prices(self) -> Tensor:
         r"""The prices :math:`\nu_j` of single units, (K,)."""
         return self.levels[3:]
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
+        """Read levels that an older version saved one by one, too."""
+        names = [f"{prefix}{name}" for name in ("price", "doubt_price", "target", "unit_prices")]
+        if all(name in state_dict for name in names):
+            state_dict[f"{prefix}levels"] = torch.cat([state_dict.pop(name).reshape(-1) for name in names])
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)  # pyright: ignore[reportUnknownMemberType]
 
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return the price of the gates that are on."""

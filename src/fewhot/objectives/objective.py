@@ -22,7 +22,7 @@ class Term(Part):
     whole_batch: bool = False
     """Whether the value is about the batch as a sample, so that a row seen twice is not the row seen once."""
     constraint: bool = False
-    """Whether the value holds something at a number instead of being wanted for its own sake."""
+    """Whether the value holds something at a number instead of being wanted for its own sake; its bound is then 0."""
     weighted: bool = True
     """Whether training is after something else here than the term's part of the bound."""
 
@@ -38,7 +38,10 @@ class Term(Part):
         raise TypeError(f"{type(self).__name__} does not say its value; define forward(result, divergence, knobs).")
 
     def update(self, signals: Params, step: Tensor) -> None:
-        """Move this term's controller state in place, from the signals of the pass; most terms have none."""
+        """Move this term's controller state in place, from the signals of the pass; most terms have none.
+
+        The state is in buffers that are saved: what a step with a value that is not finite did to them is undone.
+        """
 
 
 @STRUCTURES.register("objective")
@@ -48,6 +51,11 @@ class Objective(Part):
     def __init__(self, terms: Sequence[Term]) -> None:
         super().__init__()
         self.terms = nn.ModuleList(terms)
+
+    @property
+    def controlled(self) -> bool:
+        """Whether some term has a controller."""
+        return any(isinstance(term, Term) and type(term).update is not Term.update for term in self.terms)
 
     @property
     def settled_at(self) -> int:
@@ -81,9 +89,10 @@ class Objective(Part):
 
     def forward(self, result: Pass, divergence: Params, knobs: Knobs) -> Terms:
         """Return all terms of a pass."""
-        parts = [(term.constraint, term(result, divergence, knobs)) for term in self.terms]
-        total = reduce(add, (part for is_constraint, part in parts if not is_constraint))
-        return reduce(Terms.under, (part for is_constraint, part in parts if is_constraint), total)
+        wanted = [term(result, divergence, knobs) for term in self.terms if not term.constraint]
+        held = [term(result, divergence, knobs) for term in self.terms if term.constraint]
+        total = reduce(add, wanted or held[:1])
+        return reduce(Terms.under, held if wanted else held[1:], total)
 
     def update(self, signals: Params, step: Tensor) -> None:
         """Let every controller see what this step measured."""

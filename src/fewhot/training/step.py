@@ -65,8 +65,9 @@ class TrainStep:
         ]
         self._reduce = reduce_gradients
         self._aside = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self._controlled = model.objective.controlled
         saved = model.objective.state_dict(keep_vars=True).values()
-        self._controls = [state for state in saved if not isinstance(state, nn.Parameter)]
+        self._levels = [state for state in saved if not isinstance(state, nn.Parameter)]  # that controllers move
         self.losses: list[list[PhaseLoss]] = []
         self.bookkeeping = self._bookkeeping()
         self.control = self._control()
@@ -86,7 +87,7 @@ class TrainStep:
                 self._reduce(gradients)
             self.meters[i].name_terms(measured)
             self.bookkeeping(i, measured, torch.nn.utils.get_total_norm(gradients), signals)
-            if phase.controls and self._controls:
+            if phase.controls and self._controlled:
                 side_by_side(partial(self.control, signals), self.optimisers[i].step, self._aside)
             else:
                 self.optimisers[i].step()
@@ -143,11 +144,10 @@ class TrainStep:
         def control(signals: Params) -> None:
             """Let controllers see what this step measured; after a non-finite value they stand still like weights."""
             with torch.no_grad():
-                before = [torch.empty_like(level) for level in self._controls]
-                torch._foreach_copy_(before, self._controls)  # pyright: ignore[reportPrivateImportUsage]
+                before = [level.clone() for level in self._levels]
                 self.model.objective.update(signals, self.step)
                 alive = self.halt.raised == 0
-                for level, last in zip(self._controls, before, strict=True):
+                for level, last in zip(self._levels, before, strict=True):
                     torch.where(alive, level, last, out=level)
 
         return control

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from fewhot.core.errors import DivergedError
+from fewhot.core.errors import DivergedError, RunFolderError
 from fewhot.core.evaluations import watched
 from fewhot.core.seeding import derive_seed, seeded, stream
 from fewhot.data import Dataset, Order
@@ -100,9 +100,18 @@ class Trainer:
 
     def _open(self, run: RunFolder, fingerprint: dict[str, Any]) -> None:
         state = run.open(fingerprint)
-        if state is not None:
+        if state is None:
+            return
+        try:
             self.load(state)
             history.write(run.history, self.records)
+        except BaseException as error:
+            run.close()
+            if isinstance(error, RuntimeError | KeyError):
+                raise RunFolderError(
+                    f"The checkpoints of {run.path} are of another version of this model; choose another folder."
+                ) from error
+            raise
 
     def _train(self, train: Dataset, held_out: Dataset | None, interrupts: Interrupts) -> None:
         with self._global_draws():

@@ -72,11 +72,11 @@ def _sparse_beside_dense(where: str, here: Measurements, model: str, dense: str,
         check
         for kind, hoyer in zip(kinds, hoyers, strict=True)
         if hoyer >= enough
-        for check in _beside_dense(f"{where}, {_told(kind)}", here.where(**kind), here.where(model=dense), points)
+        for check in _beside_dense(f"{where}, {_named(kind)}", here.where(**kind), here.where(model=dense), points)
     ]
 
 
-def _told(kind: dict[str, Any]) -> str:
+def _named(kind: dict[str, Any]) -> str:
     """Return a model's name with what sets it."""
     dial = kind["dial"]
     if kind["model"] in (HIERARCHICAL, PRETRAINED_HIERARCHICAL) and not isinstance(dial, list):
@@ -111,7 +111,7 @@ def _in_use(measured: Measurements) -> list[Check]:
         kl, used = found.value("kl"), found.value("used")
         checks.append(
             Check(
-                f"{CORPORA[settings['data']]}, {settings['n_units']} units, {_told(settings)}: more than {LEAST_KL:g} "
+                f"{CORPORA[settings['data']]}, {settings['n_units']} units, {_named(settings)}: more than {LEAST_KL:g} "
                 f"nats and more than {LEAST_UNITS} units in use",
                 kl.mean > LEAST_KL and used.mean > LEAST_UNITS,
                 f"{kl} nats, {used} units",

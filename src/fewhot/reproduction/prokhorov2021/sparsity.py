@@ -86,7 +86,7 @@ def draw_sparsity(measured: Measurements) -> dict[str, Figure]:
                     continue
                 mean, spread = lines.mean(0), lines.std(0, ddof=1) if len(lines) > 1 else np.zeros(lines.shape[1])
                 epochs = here[0].arrays["curve_epoch"]
-                panel.plot(epochs, mean, color=colour, label=_told(dial), linewidth=1.2)
+                panel.plot(epochs, mean, color=colour, label=_dial_in_words(dial), linewidth=1.2)
                 panel.fill_between(epochs, mean - spread, mean + spread, color=colour, alpha=0.2, linewidth=0)
             panel.set(xlabel="epoch", ylabel="Average Hoyer of draws", ylim=(0, 1.1))
             panel.set_title(f"{CORPORA[data]}, {model}, {n_units} units", fontsize="medium")
@@ -98,7 +98,7 @@ def draw_sparsity(measured: Measurements) -> dict[str, Figure]:
     return figures
 
 
-def _told(dial: Any) -> str:
+def _dial_in_words(dial: Any) -> str:
     return ", ".join(f"{part:g}" for part in (dial if isinstance(dial, list) else [dial]))
 
 
