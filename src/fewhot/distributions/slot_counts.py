@@ -23,6 +23,8 @@ from fewhot.distributions.slot_gradients import divergences_of_slots, log_unchos
 _SUREST = 1 - torch.finfo(torch.float32).eps
 _HALVINGS = 40
 _NO_QUOTIENT = 1 + 1e-6
+_ALIKE = 1e-6
+"""How far apart, in nats, units may be that are as likely as each other, or twice as likely, and so on."""
 
 
 class SlotCounts(Distribution):
@@ -249,7 +251,8 @@ class SlotCounts(Distribution):
         shape = torch.Size(
             torch.broadcast_shapes(noise.shape[:-2], self.log_features.shape[:-2])  # pyright: ignore
         )
-        noise = noise.expand(*shape, -1, -1)
+        if noise.shape[:-2] != shape:
+            noise = noise.expand(*shape, -1, -1)
         if isinstance(self.choice, GateAndChoice):
             units, on = self.choice.of_slots(self.gate_logits[..., None], self.log_features, noise)
             z = units.sum(-2)
@@ -297,10 +300,9 @@ class SlotCounts(Distribution):
     def _first_seats(self) -> tuple[Tensor, Tensor]:
         """Return the seat that each of the likeliest units gets first where slots share their law, and the units."""
         log_probs, units = self.log_features.squeeze(-2).topk(min(self.n_slots, self.event_shape[0]), dim=-1)
-        ratio = torch.exp(log_probs[..., None, :] - log_probs[..., :, None])  # (..., unit, other unit)
-        next_seat = torch.ceil(ratio * (1 - 1e-6)).clamp_(min=1.0)  # of the other unit, once this one's first is due
-        second = ratio.new_full(ratio.shape[-2:], 2.0).tril(-1)  # units as likely or likelier have one before that
-        return torch.maximum(next_seat, second).sum(-1) - (units.shape[-1] - 1), units
+        odds = log_probs[..., None, :] - (log_probs + _ALIKE)[..., :, None]  # (..., unit, other unit)
+        before = torch.expm1(odds).ceil_().clamp_(min=1.0)  # seats of units as likely or likelier, and the unit's own
+        return before.tril().sum(-1), units
 
     @property
     def _nowhere(self) -> Tensor:

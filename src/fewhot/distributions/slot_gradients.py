@@ -92,7 +92,7 @@ class _LawKL(torch.autograd.Function):
             of_gate * (b.sigmoid() - on) if needs[2] else None,
             _of_prior(to_choice, features, ctx.shapes[3]) if needs[3] else None,
         )
-        slopes = (x if x is None else x.sum_to_size(s) for x, s in zip(slopes, ctx.shapes, strict=True))
+        slopes = (x if x is None or x.shape == s else x.sum_to_size(s) for x, s in zip(slopes, ctx.shapes, strict=True))
         return *slopes, None, None, None
 
 

@@ -69,6 +69,7 @@ class Dial(Term):
     rates: Tensor
     lowest: Tensor
     highest: Tensor
+    nothing: Tensor  # what a constraint is worth to the bound
 
     def __init__(self, n_latent: int, l0: float, cap: float, freeze_at: int, begin: int = 0) -> None:
         super().__init__()
@@ -87,6 +88,7 @@ class Dial(Term):
             "lowest": (-math.inf, 0.0, least, 0.0),
             "highest": (math.inf, math.inf, most, math.inf),
         }
+        self.register_buffer("nothing", torch.zeros(()), persistent=False)
         for name, (price, doubt_price, target, unit_price) in by_level.items():
             values = torch.tensor([price, doubt_price, target, *[unit_price] * n_latent])
             self.register_buffer(name, haste * values if name == "rates" else values, persistent=name == "levels")
@@ -141,7 +143,7 @@ class Dial(Term):
             "dial_active": q.n_active.mean(),
             "dial_excess": excess,
         }
-        return Terms(cost.new_zeros(()), cost, per_batch={"dial_cost": cost.detach()}, signals=signals)
+        return Terms(self.nothing, cost, per_batch={"dial_cost": cost.detach()}, signals=signals)
 
     @torch.no_grad()
     def update(self, signals: Params, step: Tensor) -> None:

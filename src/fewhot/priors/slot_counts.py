@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from fewhot.core.checks import real_number, truth, whole_number
-from fewhot.core.clipping import LOGIT_RANGE, clip_below_largest, clip_keeping_gradient
+from fewhot.core.clipping import LOGIT_RANGE
 from fewhot.core.registry import PRIORS
 from fewhot.distributions import SlotCounts
 from fewhot.distributions.one_hot import chosen
@@ -19,6 +19,9 @@ from fewhot.priors.base import PosteriorOf, Prior
 @PRIORS.register("slot-counts")
 class SlotCountsPrior(Prior):
     r""":math:`\omega_\ell \sim \mathrm{Bernoulli}(\lambda_0)`, :math:`s_\ell \sim \mathrm{Categorical}(\kappa)`.
+
+    Learned ones need no clip: the slope of the divergence by a logit is the prior's probability less the posterior's,
+    which is gone where both are near 0 or 1.
 
     Parameters
     ----------
@@ -64,11 +67,7 @@ class SlotCountsPrior(Prior):
 
     def forward(self, posterior_of: PosteriorOf) -> SlotCounts:
         """Return the prior, over codes (K,)."""
-        if not self.learned:
-            return SlotCounts(self.gates, self.features, self.n_slots, validate_args=False)
-        gates = clip_keeping_gradient(self.gates, *LOGIT_RANGE)
-        features = clip_below_largest(self.features)
-        return SlotCounts(gates, features, self.n_slots, validate_args=False)
+        return SlotCounts(self.gates, self.features, self.n_slots, validate_args=False)
 
     def sample(self, n: int, posterior_of: PosteriorOf, generator: torch.Generator) -> Tensor:
         """Return counts."""
