@@ -22,11 +22,12 @@ from fewhot.reproduction.prokhorov2021.grid import (
     PAPER,
     PENALISED,
     PRETRAINED_DENSE,
+    PRETRAINED_DIALS,
     PRETRAINED_HIERARCHICAL,
+    PRETRAINED_WEIGHTS,
     PRIORS,
     PROTOCOL,
     SIMPLE,
-    SPARSE_PRIOR,
     accuracy_cells,
     pretrained_cells,
 )
@@ -41,6 +42,7 @@ POINTS, PRETRAINED_POINTS = 3.0, 1.0
 LEAST_KL, LEAST_UNITS = 2.0, 4
 YAHOO = "hsvae_yahoo"
 _HELD = " and ".join(f"{n:g}" for n in N_ACTIVE.values())
+_PRETRAINED_DIALS = "; ".join(f"{CORPORA[data]} {prior}, {held:g}" for data, (prior, held) in PRETRAINED_DIALS.items())
 
 
 def judge_accuracy(measured: Measurements) -> list[Reading]:
@@ -196,8 +198,8 @@ PRETRAINED_ENCODERS = Entry(
     data=tuple(CORPORA),
     protocol=(
         f"{PROTOCOL} {COMPARED} units; the encoder is all-MiniLM-L6-v2, 384 wide, trained with the model at 8e-5. "
-        f"HSVAE with the prior {SPARSE_PRIOR}, and with {_HELD} units held active; the VAE under "
-        f"{1 + len(MATCHING_WEIGHTS[YAHOO])} weights; the transformer as it is with a classifier; three seeds."
+        f"HSVAE with a prior, and with a number of units held active ({_PRETRAINED_DIALS}); the VAE under "
+        f"{1 + len(PRETRAINED_WEIGHTS[YAHOO])} weights; the transformer as it is with a classifier; three seeds."
     ),
     published="B-HSVAE's accuracy is about that of B-VAE, at a higher Average Hoyer. The numbers are in a picture.",
     rule=(

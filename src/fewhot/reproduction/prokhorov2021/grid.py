@@ -45,7 +45,10 @@ SIMPLE, FROZEN = "simple classifier", "frozen transformer"
 PRETRAINED_DENSE, PRETRAINED_HIERARCHICAL = PRETRAINED = ("B-VAE", "B-HSVAE")
 COMPARED = 768
 """Units of the models that are compared where they say texts alike."""
-SPARSE_PRIOR = (12.0, 1.0)
+PRETRAINED_DIALS = {"hsvae_yahoo": ((100.0, 1.0), 100.0), "hsvae_dbpedia": ((24.0, 1.0), 60.0)}
+"""Of sparse models with a pretrained encoder: a prior, and a number of units that is held."""
+PRETRAINED_WEIGHTS = {"hsvae_yahoo": (0.085, 0.12), "hsvae_dbpedia": (0.35, 0.65)}
+"""Further ones of the dense model with that encoder, which then says held-out texts no better than sparse ones do."""
 CLAIM = (4.0, 1.0)
 """The prior of the documented command line."""
 
@@ -148,8 +151,8 @@ def pretrained_cells(quick: bool) -> list[Cell]:
 
 
 def _pretrained(data: str) -> list[tuple[str, Any, float]]:
-    sparse = ((PRETRAINED_HIERARCHICAL, dial, WEIGHT) for dial in (SPARSE_PRIOR, N_ACTIVE[data]))
-    return [*sparse, *((PRETRAINED_DENSE, None, weight) for weight in (WEIGHT, *MATCHING_WEIGHTS[data]))]
+    sparse = ((PRETRAINED_HIERARCHICAL, dial, WEIGHT) for dial in PRETRAINED_DIALS[data])
+    return [*sparse, *((PRETRAINED_DENSE, None, weight) for weight in (WEIGHT, *PRETRAINED_WEIGHTS[data]))]
 
 
 def _classifier_cells(model: str, quick: bool) -> list[Cell]:
