@@ -16,6 +16,7 @@ from fewhot.reproduction.prokhorov2021.grid import (
     HIERARCHICAL,
     MATCHED,
     MATCHING_WEIGHTS,
+    PRETRAINED_WEIGHTS,
     PRIORS,
     accuracy_cells,
     pretrained_cells,
@@ -24,6 +25,7 @@ from fewhot.reproduction.prokhorov2021.grid import (
 from fewhot.reproduction.prokhorov2021.sparsity import FIGURE_3, FIGURE_4
 
 SPARSE_MODELS = (HIERARCHICAL, "B-HSVAE")
+DENSE_WEIGHTS = {"VAE": MATCHING_WEIGHTS, "B-VAE": PRETRAINED_WEIGHTS}
 HOYER = {p: h for priors in PRIORS.values() for p, h in zip(priors, (0.25, 0.4, 0.55, 0.72, 0.85), strict=True)}
 
 
@@ -47,10 +49,11 @@ def rows(cells: Any = accuracy_cells, **changes: float) -> list[Row]:
             found.append(Row(cell.settings, {"accuracy": 0.85}))
             continue
         model, dial, weight = (cell.settings[name] for name in ("model", "dial", "weight"))
-        hoyer = HOYER[tuple(dial)] if isinstance(dial, list) else 0.75 if model in SPARSE_MODELS else 0.3
+        hoyer = HOYER[tuple(dial)] if model == HIERARCHICAL and isinstance(dial, list) else 0.75
+        hoyer = hoyer if model in SPARSE_MODELS else 0.3
         numbers = {"held_out_nll": 40.0, "accuracy_sample": 0.8, "kl": 9.0, "used": 20.0, "empty_sample": 0.0}
-        if model in ("VAE", "B-VAE"):
-            share = weight / MATCHING_WEIGHTS[cell.settings["data"]][0]
+        if model in DENSE_WEIGHTS:
+            share = weight / DENSE_WEIGHTS[model][cell.settings["data"]][0]
             numbers |= {"held_out_nll": 36.0 + 4 * share, "accuracy_sample": 0.83 - 0.03 * share}
         numbers["hoyer_sample"] = hoyer + 0.001 * cell.settings["seed"]
         if model in SPARSE_MODELS and hoyer > 0.7:
