@@ -159,7 +159,7 @@ def draw_accuracy(measured: Measurements) -> dict[str, Figure]:
             if measured.where(data=data, model=model).rows:
                 accuracy = measured.value("accuracy", data=data, model=model).mean
                 panel.axhline(100 * accuracy, color="0.6", linestyle=line, linewidth=1.0, label=model)
-        panel.set(xlabel="Average Hoyer of draws", ylabel="test accuracy (%)")
+        panel.set(xlabel="Average Hoyer of draws", ylabel="test accuracy (%)", xlim=(0, 1))
         panel.set_title(f"{CORPORA[data]}, {n_units} units", fontsize="medium")
         panel.spines[["top", "right"]].set_visible(False)
     axes[0, 0].legend(frameon=False, fontsize="x-small")
