@@ -186,16 +186,19 @@ def test_the_gradient_of_being_absent_is_that_of_its_formula(n_laws: int) -> Non
     plain = (3 // n_laws) * torch.log1p(-law.slot_probs).sum(-2)
     leaves = law.gate_logits, law.feature_logits
     by_plain = torch.autograd.grad((weights * plain).sum(), leaves, retain_graph=True)
-    for absent in (law.log_absent, law.quick_log_absent()):
+    told = law.through_absence(torch.tensor(0.7), weights)
+    assert told == torch.tensor(0.7)
+    for absent, of_absent in ((law.log_absent, (weights * law.log_absent).sum()), (law.log_absent_value, told)):
         torch.testing.assert_close(absent, plain)
-        by_absent = torch.autograd.grad((weights * absent).sum(), leaves, retain_graph=True)
+        by_absent = torch.autograd.grad(of_absent, leaves, retain_graph=True)
         for one, other in zip(by_absent, by_plain, strict=True):
             torch.testing.assert_close(one, other)
+    assert not law.log_absent_value.requires_grad
 
 
 def test_a_unit_that_is_always_chosen_is_absent_with_a_probability_above_zero() -> None:
     law = SlotCounts(torch.tensor([60.0]), torch.tensor([[60.0, -60.0]]), 2)
-    for absent in (law.log_absent, law.quick_log_absent()):
+    for absent in (law.log_absent, law.log_absent_value):
         assert torch.isfinite(absent).all()
         assert absent[0] < -30
 
@@ -209,7 +212,7 @@ def test_second_derivatives_are_right_or_refused() -> None:
         for value in (law.probs[0], 1 - (1 - gate.sigmoid() * law.log_features[0, 0].exp()) ** 3)
     )
     torch.testing.assert_close(torch.autograd.grad(first, gate), torch.autograd.grad(plain_first, gate))
-    quick = (law.quick_log_absent()[0], sum(quick_slot_kl(law, law.expand(()))))
+    quick = (law.through_absence(torch.tensor(1.0), torch.ones(3)), sum(quick_slot_kl(law, law.expand(()))))
     for value in quick:
         (slope,) = torch.autograd.grad(value**2, gate, create_graph=True)
         with pytest.raises(RuntimeError, match="once_differentiable"):

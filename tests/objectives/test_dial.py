@@ -52,13 +52,19 @@ def after(term: Dial, probs: Tensor, n_steps: int = 1, start: int = 0) -> Dial:
     return term
 
 
+def with_error_of_the_price(terms: Terms, error: float) -> dict[str, Tensor]:
+    errors = terms.signals["dial_errors"].clone()
+    errors[0] = error
+    return {"dial_errors": errors}
+
+
 def test_the_price_rises_while_too_many_units_are_on() -> None:
     assert after(dial(l0=2), spread(5), n_steps=10).price > 0
 
 
 def test_the_price_adds_up_a_constant_error() -> None:
     term, prices = dial(l0=2), [0.0]
-    signals = measure(term, spread(5)).signals | {"dial_error": torch.tensor([0.5])}
+    signals = with_error_of_the_price(measure(term, spread(5)), 0.5)
     for step in range(5):
         term.update(signals, torch.tensor(step))
         prices.append(term.price.item())
@@ -70,7 +76,7 @@ def test_the_price_adds_up_a_constant_error() -> None:
 def test_a_price_stays_where_it_is_once_the_error_is_gone() -> None:
     term = after(dial(l0=2), spread(5), n_steps=50)
     risen = term.price.item()
-    signals = measure(term, spread(2)).signals | {"dial_error": torch.tensor([0.0])}
+    signals = with_error_of_the_price(measure(term, spread(2)), 0.0)
     for step in range(50, 100):
         term.update(signals, torch.tensor(step))
     assert term.price.item() == risen > 0
@@ -299,4 +305,23 @@ def test_the_cost_and_its_gradient_are_those_of_the_formula(kind: str, weight: f
     by_quick, by_slow = (torch.autograd.grad(cost, leaves, retain_graph=True) for cost in (quick.loss, slow))
     for one, other in zip(by_quick, by_slow, strict=True):
         torch.testing.assert_close(one, other)
-    torch.testing.assert_close(quick.signals["dial_active"], (q.margins > 0).double().sum(-1).mean())
+
+
+@pytest.mark.parametrize("kind", ["slab", "shared", "independent"])
+def test_levels_move_by_what_is_measured(kind: str) -> None:
+    """The slow, obvious form of a move, from levels that are all away from their bounds."""
+    term, (q, leaves) = dial(l0=2, cap=0.2).double(), random_law(kind)
+    term.levels.copy_(torch.tensor([0.7, 0.3, 2.2, *torch.linspace(1, 2, N_UNITS)]))
+    on = 1 - q.log_absent.detach().flatten(0, -2).exp()
+    active = (q.margins > 0).double().sum(-1).mean()
+    expected, usage = on.sum(-1).mean(), on.mean(0)
+    doubtful = (expected - active - module._DOUBT_ALLOWED * 2).clamp(-2, 2)
+    moved = [
+        term.price + module._PRICE_RATE * (expected / term.target - 1).clamp(-1, 1),
+        term.doubt_price + module._PRICE_RATE / 2 * doubtful,
+        term.target * (1 + module._TARGET_RATE / 2 * (2 - active).clamp(-2, 2)),
+        *(term.unit_prices + module._UNIT_PRICE_RATE * (usage - 0.2)),
+    ]
+    terms = term(Pass(Batch(Dense(leaves[0])), {}, q, q, Draw(leaves[0]), None), {}, EXACT)
+    term.update(terms.signals, torch.tensor(0))
+    torch.testing.assert_close(term.levels, torch.stack(moved), rtol=1e-6, atol=0)

@@ -32,6 +32,11 @@ def fit_noise(noise: Tensor, shape: torch.Size) -> Tensor:
     return noise.expand(shape)
 
 
+def common_shape(one: torch.Size, other: torch.Size) -> torch.Size:
+    """Return what two shapes broadcast to; where they are alike, as in training, torch takes longer to say so."""
+    return one if one == other else torch.Size(torch.broadcast_shapes(one, other))  # pyright: ignore
+
+
 def float32_or_wider(x: Tensor) -> Tensor:
     """Widen half-precision numbers: gates and divergences are computed in float32 even under autocast."""
     return x if x.dtype == torch.float64 else x.float()

@@ -18,7 +18,7 @@ from torch.distributions import (
 )
 
 from fewhot.distributions.gates import UNIFORM_MARGIN, ExactGate
-from fewhot.distributions.noise import ONE_DRAW, Shape, fit_noise, float32_or_wider
+from fewhot.distributions.noise import ONE_DRAW, Shape, common_shape, fit_noise, float32_or_wider
 
 _JUST_LIKELIER = 1e-6  # what the first of classes that are all alike has over the others
 Choice = Callable[[Tensor, Tensor], Tensor]
@@ -173,7 +173,7 @@ class OneHotGroups(Distribution):
     def draw(self, noise: Tensor) -> Tensor:
         """Draw from uniform numbers (..., N W); with the gradients of ``choice``."""
         noise = noise.reshape(*noise.shape[:-1], self.log_probs.shape[-2], -1)
-        shape = torch.Size(torch.broadcast_shapes(noise.shape[:-1], self.log_probs.shape[:-1]))  # pyright: ignore
+        shape = common_shape(noise.shape[:-1], self.log_probs.shape[:-1])
         log_probs, noise = self.log_probs.expand(*shape, -1), noise.expand(*shape, -1)
         z = one_hot(chosen(log_probs, noise), log_probs) if self.choice is None else self.choice(log_probs, noise)
         return z.flatten(-2)
@@ -200,7 +200,7 @@ class CoinFlips(ExactGate):
         """Draw from uniform numbers (..., K W); with the gradients of ``choice``."""
         noise = noise.reshape(*noise.shape[:-1], self.logits.shape[-1], -1)
         log_probs = torch.stack([self.log_on, self.log_off], dim=-1)
-        shape = torch.Size(torch.broadcast_shapes(noise.shape[:-1], log_probs.shape[:-1]))  # pyright: ignore
+        shape = common_shape(noise.shape[:-1], log_probs.shape[:-1])
         log_probs, noise = log_probs.expand(*shape, -1), noise.expand(*shape, -1)
         if self.choice is None:
             return (chosen(log_probs, noise) == 0).to(log_probs.dtype)

@@ -16,9 +16,9 @@ from torch.nn.functional import pad, softplus
 
 from fewhot.core.records import Draw
 from fewhot.distributions.choices import GateAndChoice, second_order
-from fewhot.distributions.noise import ONE_DRAW, Shape, float32_or_wider
+from fewhot.distributions.noise import ONE_DRAW, Shape, common_shape, float32_or_wider
 from fewhot.distributions.one_hot import Choice, categorical_kl, chosen, chosen_by
-from fewhot.distributions.slot_gradients import divergences_of_slots, log_unchosen, second_order_counts
+from fewhot.distributions.slot_gradients import divergences_of_slots, second_order_counts, through_absence
 
 _SUREST = 1 - torch.finfo(torch.float32).eps
 _HALVINGS = 40
@@ -155,10 +155,16 @@ class SlotCounts(Distribution):
         r"""Log-probability that a unit is chosen by no slot, :math:`\sum_\ell \log(1 - \lambda_\ell\pi_{\ell k})`."""
         return self._over_slots(torch.log1p(-self.slot_probs.clamp(max=_SUREST)))
 
-    def quick_log_absent(self) -> Tensor:
-        """Return `log_absent` with a gradient that is written down: fewer operations, and no second derivatives."""
-        n = self.n_slots // self.n_laws
-        return log_unchosen(self.gate_logits, self.log_features, self.values.on, self.unit_values, n)
+    @property
+    def log_absent_value(self) -> Tensor:
+        """The numbers of `log_absent`, without gradient."""
+        return self._over_slots(torch.log1p(-self.unit_values))
+
+    def through_absence(self, value: Tensor, slope: Tensor) -> Tensor:
+        """Return a number with the derivative ``slope`` by `log_absent`: fewer operations, no second derivatives."""
+        n, slope = self.n_slots // self.n_laws, slope.reshape(self.batch_shape + self.event_shape)
+        laws = self.gate_logits, self.log_features, self.values.on, self.unit_values
+        return through_absence(value, slope, *laws, n)
 
     @property
     def probs(self) -> Tensor:
@@ -248,9 +254,7 @@ class SlotCounts(Distribution):
         the counts alone; else "choices", (..., L, K + 1), or "units" and "on", their two parts.
         """
         noise = noise.reshape(*noise.shape[:-1], self.n_slots, -1)
-        shape = torch.Size(
-            torch.broadcast_shapes(noise.shape[:-2], self.log_features.shape[:-2])  # pyright: ignore
-        )
+        shape = common_shape(noise.shape[:-2], self.log_features.shape[:-2])
         if noise.shape[:-2] != shape:
             noise = noise.expand(*shape, -1, -1)
         if isinstance(self.choice, GateAndChoice):

@@ -28,9 +28,15 @@ def divergences_of_slots(
     return cast("tuple[Tensor, Tensor]", _LawKL.apply(*laws, off_slots_choose))  # pyright: ignore[reportUnknownMemberType]
 
 
-def log_unchosen(gate_logits: Tensor, log_features: Tensor, on: Tensor, units: Tensor, n: int) -> Tensor:
-    """Return the log-probability that of S laws, each with n slots, none chooses a unit, (..., K)."""
-    return cast("Tensor", _LogUnchosen.apply(gate_logits, log_features, on, units, n))  # pyright: ignore[reportUnknownMemberType]
+def through_absence(
+    value: Tensor, slope: Tensor, gate_logits: Tensor, log_features: Tensor, on: Tensor, units: Tensor, n: int
+) -> Tensor:
+    """Return ``value`` with the derivative ``slope``, (..., K), by the log-probabilities that units are not chosen.
+
+    Each of S laws has n slots.
+    """
+    told = _ThroughAbsence.apply(value, slope, gate_logits, log_features, on, units, n)  # pyright: ignore
+    return cast("Tensor", told)
 
 
 def second_order_counts(
@@ -108,29 +114,39 @@ def _of_prior(to_choice: Tensor, features: Tensor, shape: torch.Size) -> Tensor:
     return torch.baddbmm(summed, rows.T[:, None], laws.transpose(0, 1), beta=0, alpha=-1).squeeze(1)
 
 
-class _LogUnchosen(torch.autograd.Function):
-    r""":math:`\sum_\ell n \log(1 - p_{\ell k})`: none of the n slots of any law chooses unit k.
+class _ThroughAbsence(torch.autograd.Function):
+    r"""A number of which the derivative by :math:`\sum_\ell n \log(1 - p_{\ell k})` is known, for each unit k.
 
     .. math:: \frac{\partial}{\partial \log\pi_{\ell k}} = -n\frac{p_{\ell k}}{1 - p_{\ell k}}, \qquad
         \frac{\partial}{\partial a_\ell} = -n(1-\lambda_\ell)\sum_k \frac{p_{\ell k}}{1 - p_{\ell k}}
 
-    with :math:`p_{\ell k} = \lambda_\ell\pi_{\ell k}`, for the logit :math:`a_\ell` of :math:`\lambda_\ell`.
+    are those of that log-probability, with :math:`p_{\ell k} = \lambda_\ell\pi_{\ell k}`, for the logit
+    :math:`a_\ell` of :math:`\lambda_\ell`.
     """
 
     @staticmethod
-    def forward(ctx: Any, gate_logits: Tensor, log_features: Tensor, on: Tensor, units: Tensor, n: int) -> Tensor:
-        ctx.save_for_backward(on, units)
+    def forward(
+        ctx: Any,
+        value: Tensor,
+        slope: Tensor,
+        gate_logits: Tensor,
+        log_features: Tensor,
+        on: Tensor,
+        units: Tensor,
+        n: int,
+    ) -> Tensor:
+        ctx.save_for_backward(slope, on, units)
         ctx.n = n
-        unchosen = cast("Tensor", torch.special.xlog1py(n, -units))  # pyright: ignore[reportUnknownMemberType]
-        return unchosen.squeeze(-2) if units.shape[-2] == 1 else unchosen.sum(-2)
+        return value.view_as(value)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        on, units = ctx.saved_tensors
-        of_features = slope[..., None, :] * units / torch.rsub(units, -1 / ctx.n, alpha=-1 / ctx.n)  # -n p / (1 - p)
+    def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        slope, on, units = ctx.saved_tensors
+        slope = (scale * slope).unsqueeze(-2)
+        of_features = slope * units / torch.rsub(units, -1 / ctx.n, alpha=-1 / ctx.n)  # -n p / (1 - p)
         of_units = of_features.sum(-1)
-        return torch.addcmul(of_units, of_units, on, value=-1), of_features, None, None, None
+        return None, None, torch.addcmul(of_units, of_units, on, value=-1), of_features, None, None, None
 
 
 class _SecondOrderCounts(torch.autograd.Function):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import torch
 from torch import Generator, Tensor
+from torch.autograd.function import once_differentiable
 from torch.distributions import (
     Distribution,
     constraints,
@@ -106,6 +107,16 @@ class SpikeSlab(Distribution):
         return logsigmoid(-self.logits)
 
     @property
+    def log_absent_value(self) -> Tensor:
+        """The numbers of `log_absent`, without gradient."""
+        return logsigmoid(-self.logits.detach())
+
+    def through_absence(self, value: Tensor, slope: Tensor) -> Tensor:
+        """Return a number with the derivative ``slope`` by `log_absent`: fewer operations, no second derivatives."""
+        told = _ThroughAbsence.apply(value, slope.reshape(self.logits.shape), self.logits)  # pyright: ignore
+        return cast("Tensor", told)
+
+    @property
     def margins(self) -> Tensor:
         """By how much each unit is in the likeliest code: it is where positive."""
         return self.logits
@@ -160,6 +171,21 @@ class SpikeSlab(Distribution):
     @property
     def _exact_gate(self) -> Gate:
         return ExactGate(self.logits, validate_args=False)
+
+
+class _ThroughAbsence(torch.autograd.Function):
+    r"""A number of which the derivative by :math:`\log\sigma(-\ell)` is known, for logits :math:`\ell`."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor, slope: Tensor, logits: Tensor) -> Tensor:
+        ctx.save_for_backward(slope, logits)
+        return value.view_as(value)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        slope, logits = ctx.saved_tensors
+        return None, None, -scale * slope * logits.sigmoid()
 
 
 class SpikeSlabKL(NamedTuple):

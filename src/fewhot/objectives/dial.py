@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from fewhot.core.checks import real_number, whole_number
 from fewhot.core.records import Knobs, Params, Pass, Terms
@@ -65,33 +64,49 @@ class Dial(Term):
     constraint = True
     weighted = False  # the number of units is held by prices, and at the end by a shift: weights are chosen by the rest
 
-    levels: Tensor  # price, doubt price, target, then the prices of units, (3 + K,)
-    rates: Tensor
+    # Price, doubt price, target, then the prices of units, (3 + K,); the others say how each of them moves.
+    levels: Tensor
     lowest: Tensor
     highest: Tensor
+    rates: Tensor
+    relative_rates: Tensor  # of the target, which moves in proportion to itself
+    wanted: Tensor  # what is measured where a level is to stay
+    least_measured: Tensor
+    most_measured: Tensor
+    forces: Tensor  # of an error, which acts at once on the prices
+    least_forced: Tensor
+    most_forced: Tensor
     nothing: Tensor  # what a constraint is worth to the bound
 
     def __init__(self, n_latent: int, l0: float, cap: float, freeze_at: int, begin: int = 0) -> None:
         super().__init__()
         self.n_latent = n_latent
-        self.l0 = real_number("l0", l0, low=0, high=n_latent, open_low=True)
-        self.cap = real_number("cap", cap, low=0, high=1, open_low=True)
+        self.l0 = l0 = real_number("l0", l0, low=0, high=n_latent, open_low=True)
+        self.cap = cap = real_number("cap", cap, low=0, high=1, open_low=True)
         self.freeze_at = whole_number("freeze_at", freeze_at, least=0)
         self.begin = whole_number("begin", begin, least=0)
         self.settled_at = self.freeze_at
         self._parts = [1, 1, 1, n_latent]
         haste = max(1.0, _SHORT_RUN / max(freeze_at - begin, 1))
-        least, most = (bound * self.l0 for bound in _TARGET_RANGE)
+        least, most = (bound * l0 for bound in _TARGET_RANGE)
+        doubt = _DOUBT_ALLOWED * l0
         by_level = {
-            "levels": (0.0, 0.0, self.l0, 0.0),
-            "rates": (_PRICE_RATE, _PRICE_RATE / self.l0, _TARGET_RATE / self.l0, _UNIT_PRICE_RATE),
+            "levels": (0.0, 0.0, l0, 0.0),
             "lowest": (-math.inf, 0.0, least, 0.0),
             "highest": (math.inf, math.inf, most, math.inf),
+            "rates": (haste * _PRICE_RATE, haste * _PRICE_RATE / l0, 0.0, haste * _UNIT_PRICE_RATE),
+            "relative_rates": (0.0, 0.0, -haste * _TARGET_RATE / l0, 0.0),
+            "wanted": (1.0, doubt, l0, cap),
+            "least_measured": (0.0, doubt - l0, 0.0, -math.inf),
+            "most_measured": (2.0, doubt + l0, 2 * l0, math.inf),
+            "forces": (_FORCE, 0.0, 0.0, _FORCE / cap),
+            "least_forced": (-1.0, 0.0, 0.0, 0.0),
+            "most_forced": (1.0, 0.0, 0.0, _MOST_EXCESS * cap),
         }
         self.register_buffer("nothing", torch.zeros(()), persistent=False)
         for name, (price, doubt_price, target, unit_price) in by_level.items():
             values = torch.tensor([price, doubt_price, target, *[unit_price] * n_latent])
-            self.register_buffer(name, haste * values if name == "rates" else values, persistent=name == "levels")
+            self.register_buffer(name, values, persistent=name == "levels")
 
     @property
     def price(self) -> Tensor:
@@ -124,42 +139,41 @@ class Dial(Term):
         """Return the price of the gates that are on."""
         q = result.q
         assert isinstance(q, SpikeSlab | SlotCounts)
-        log_off = (q.quick_log_absent() if isinstance(q, SlotCounts) else q.log_absent).flatten(0, -2)  # (B, K)
-        off = log_off.detach().exp()
+        log_off = q.log_absent_value.flatten(0, -2)  # (B, K)
+        off = log_off.exp()
         on = 1 - off
-        usage = on.mean(0)  # (K,)
-        price, doubt_price, target, unit_prices = torch.split(self.levels, self._parts)
-        expected, excess = usage.sum(0, keepdim=True), usage - self.cap
-        error = (expected / target - 1).clamp(-1.0, 1.0)
-        price = torch.add(price, error, alpha=_FORCE)
-        unit_prices = torch.add(unit_prices, excess.clamp(0.0, _MOST_EXCESS * self.cap), alpha=_FORCE / self.cap)
-        prices = price, unit_prices, doubt_price
-        cost = cast("Tensor", _Cost.apply(log_off, off, on, *prices))  # pyright: ignore[reportUnknownMemberType]
+        errors = self._errors(on.mean(0), q.n_active.mean())
+        prices = torch.addcmul(self.levels, self.forces, errors.clamp(self.least_forced, self.most_forced))
+        value, slope = _cost(log_off, off, on, *torch.split(prices / -len(log_off), self._parts))
+        cost = q.through_absence(value, slope)
         if "dial_weight" in knobs.values:
             cost = knobs.values["dial_weight"] * cost
-        signals = {
-            "dial_error": error,
-            "dial_expected": expected,
-            "dial_active": q.n_active.mean(),
-            "dial_excess": excess,
-        }
-        return Terms(self.nothing, cost, per_batch={"dial_cost": cost.detach()}, signals=signals)
+        return Terms(self.nothing, cost, per_batch={"dial_cost": cost.detach()}, signals={"dial_errors": errors})
+
+    def _errors(self, usage: Tensor, active: Tensor) -> Tensor:
+        """Return by how much each level is off, from the share of rows that units serve, (K,), and the count of them.
+
+        Measured are the expected number of units in parts of the target, by how much it exceeds the count, the count,
+        and the shares.
+        """
+        expected, active = usage.sum(0, keepdim=True), active.unsqueeze(0)
+        measured = torch.cat([expected / self.levels[2:3], expected - active, active, usage])
+        return measured.clamp_(self.least_measured, self.most_measured).sub_(self.wanted)
 
     @torch.no_grad()
     def update(self, signals: Params, step: Tensor) -> None:
         """Move prices and target by what this batch measured, until they freeze."""
-        l0, active = self.l0, signals["dial_active"]
         moves = step < self.freeze_at
         if self.begin:
             moves = moves & (step >= self.begin)
-        doubtful = (signals["dial_expected"] - active - _DOUBT_ALLOWED * l0).clamp(-l0, l0)
-        missing = (l0 - active).clamp(-l0, l0) * self.target
-        errors = torch.cat([signals["dial_error"], doubtful, missing[None], signals["dial_excess"]])
-        self.levels.addcmul_(errors, moves * self.rates).clamp_(self.lowest, self.highest)
+        rates = torch.addcmul(self.rates, self.relative_rates, self.levels)
+        self.levels.addcmul_(signals["dial_errors"], moves * rates).clamp_(self.lowest, self.highest)
 
 
-class _Cost(torch.autograd.Function):
-    r"""What B rows pay for units that are on, and its derivative by their log-probabilities to be off.
+def _cost(
+    log_off: Tensor, off: Tensor, on: Tensor, price: Tensor, doubt_price: Tensor, _: Tensor, unit_prices: Tensor
+) -> tuple[Tensor, Tensor]:
+    r"""Return what B rows pay for units that are on, and its derivative by their log-probabilities to be off.
 
     .. math:: \frac1B\sum_{ij} \big[(\lambda + \kappa(1-\gamma_{ij}))\,\gamma_{ij} - \nu_j \ell_{ij}\big],
         \qquad \ell_{ij} = \log(1 - \gamma_{ij})
@@ -167,21 +181,8 @@ class _Cost(torch.autograd.Function):
     .. math:: \frac{\partial}{\partial \ell_{ij}}
         = -\frac1B\big[(\lambda + \kappa(1 - 2\gamma_{ij}))(1 - \gamma_{ij}) + \nu_j\big]
 
-    for prices that stand still.
+    for prices that stand still and are given divided by -B.
     """
-
-    @staticmethod
-    def forward(
-        ctx: Any, log_off: Tensor, off: Tensor, on: Tensor, price: Tensor, unit_prices: Tensor, doubt_price: Tensor
-    ) -> Tensor:
-        n_rows = len(log_off)
-        price_of_on = torch.addcmul(price, doubt_price, off)
-        slope = torch.addcmul(unit_prices, torch.addcmul(price_of_on, doubt_price, on, value=-1), off)
-        ctx.save_for_backward(slope / -n_rows)
-        return torch.addcmul(price_of_on * on, unit_prices, log_off, value=-1).sum() / n_rows
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        (slope,) = ctx.saved_tensors
-        return scale * slope, None, None, None, None, None
+    of_on = torch.addcmul(price, doubt_price, off)
+    slope = torch.addcmul(unit_prices, torch.addcmul(of_on, doubt_price, on, value=-1), off)
+    return torch.addcmul(unit_prices * log_off, of_on, on, value=-1).sum(), slope
