@@ -20,7 +20,7 @@ from torch import nn
 
 import fewhot as fh
 from fewhot import VAE, VSC, RunFolder
-from fewhot.core.errors import FewhotError, InvalidParameterError, RunFolderError
+from fewhot.core.errors import FewhotError, InvalidParameterError, NotEnoughMemoryError, RunFolderError
 from fewhot.core.registry import USER_PARTS
 from fewhot.likelihoods import GaussianLikelihood
 from fewhot.training import run_folder
@@ -242,19 +242,31 @@ def test_two_run_folders_in_one_fit_are_refused(tmp_path: Path) -> None:
         fitted(tmp_path / "a", callbacks=[RunFolder(tmp_path / "b")])
 
 
-def test_a_checkpoint_of_another_model_is_told_and_leaves_the_folder_free(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("problem", "raised", "told"),
+    [
+        (
+            RuntimeError("Missing key(s) in state_dict"),
+            RunFolderError,
+            "another version of this model; choose another folder",
+        ),
+        (torch.OutOfMemoryError("CUDA out of memory"), NotEnoughMemoryError, "Memory does not suffice"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), NotEnoughMemoryError, "Memory does not suffice"),
+    ],
+)
+def test_a_checkpoint_that_cannot_be_taken_back_is_told_and_leaves_the_folder_free(
+    problem: Exception, raised: type[Exception], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed_at(tmp_path, 30)
     kept = _contents(tmp_path)
 
-    def other(*_: Any, **__: Any) -> None:
-        raise RuntimeError("Missing key(s) in state_dict")
+    def fails(*_: Any, **__: Any) -> None:
+        raise problem
 
     with monkeypatch.context() as patched:
-        patched.setattr("fewhot.models.LatentModel.load_state_dict", other)
+        patched.setattr("fewhot.models.LatentModel.load_state_dict", fails)
         for _ in range(2):
-            with pytest.raises(RunFolderError, match="another version of this model; choose another folder"):
+            with pytest.raises(raised, match=told):
                 resume(tmp_path)
     assert _contents(tmp_path) == kept
 

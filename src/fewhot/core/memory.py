@@ -19,7 +19,13 @@ def within_memory(remedy: str) -> Generator[None, None, None]:
     try:
         yield
     except (MemoryError, RuntimeError) as error:
-        known = isinstance(error, MemoryError | torch.OutOfMemoryError)
-        if not known and not any(mark in str(error) for mark in _MARKS):
+        if not is_of_memory(error):
             raise
         raise NotEnoughMemoryError(f"Memory does not suffice; {remedy}.") from error
+
+
+def is_of_memory(error: BaseException) -> bool:
+    """Say whether an error is about memory that does not suffice: torch raises plain ones for it, too."""
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(mark in str(error) for mark in _MARKS)

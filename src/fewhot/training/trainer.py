@@ -13,6 +13,7 @@ import torch
 
 from fewhot.core.errors import DivergedError, RunFolderError
 from fewhot.core.evaluations import watched
+from fewhot.core.memory import is_of_memory
 from fewhot.core.seeding import derive_seed, seeded, stream
 from fewhot.data import Dataset, Order
 from fewhot.models.latent_model import LatentModel
@@ -107,7 +108,7 @@ class Trainer:
             history.write(run.history, self.records)
         except BaseException as error:
             run.close()
-            if isinstance(error, RuntimeError | KeyError):
+            if isinstance(error, RuntimeError | KeyError) and not is_of_memory(error):
                 raise RunFolderError(
                     f"The checkpoints of {run.path} are of another version of this model; choose another folder."
                 ) from error
