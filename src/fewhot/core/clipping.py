@@ -25,7 +25,7 @@ def clip_below_largest(logits: Tensor) -> Tensor:
     return _clamp_values(logits - logits.detach().amax(-1, keepdim=True), LEAST_LOG_ODDS, 0.0)
 
 
-@torch.no_grad()
 def _clamp_values(x: Tensor, low: float, high: float) -> Tensor:
     """Clamp ``x`` in place, unseen by its gradient: nothing else may have looked at it yet."""
-    return x.clamp_(low, high)
+    with torch.no_grad():
+        return x.clamp_(low, high)

@@ -162,7 +162,8 @@ class SlotCounts(Distribution):
 
     def through_absence(self, value: Tensor, slope: Tensor) -> Tensor:
         """Return a number with the derivative ``slope`` by `log_absent`: fewer operations, no second derivatives."""
-        n, slope = self.n_slots // self.n_laws, slope.reshape(self.batch_shape + self.event_shape)
+        n, shape = self.n_slots // self.n_laws, self.batch_shape + self.event_shape
+        slope = slope if slope.shape == shape else slope.reshape(shape)
         laws = self.gate_logits, self.log_features, self.values.on, self.unit_values
         return through_absence(value, slope, *laws, n)
 
@@ -342,19 +343,15 @@ def slot_kl(q: SlotCounts, p: SlotCounts, *, off_slots_choose: bool = False) -> 
     on = q.gate_logits.sigmoid()  # (..., S)
     gate = on * (q.gate_logits - p.gate_logits) + (softplus(p.gate_logits) - softplus(q.gate_logits))
     feature = categorical_kl(q.log_features, p.log_features)
-    return _over_all(q, gate, feature if off_slots_choose else on * feature)
+    feature = feature if off_slots_choose else on * feature
+    copies = q.n_slots // gate.shape[-1]
+    return SlotKL(_copies(_total(gate, -1), copies), _copies(_total(feature, -1), copies))
 
 
 def quick_slot_kl(q: SlotCounts, p: SlotCounts, *, off_slots_choose: bool = False) -> SlotKL:
     """Return `slot_kl` with gradients that are written down: fewer operations, and no second derivatives."""
     laws = q.gate_logits, q.log_features, p.gate_logits, p.log_features
-    return _over_all(q, *divergences_of_slots(*laws, *q.values, off_slots_choose))
-
-
-def _over_all(q: SlotCounts, gate: Tensor, feature: Tensor) -> SlotKL:
-    """Return the divergences of single slots, (..., S), summed over the slots of q."""
-    copies = q.n_slots // gate.shape[-1]
-    return SlotKL(_copies(_total(gate, -1), copies), _copies(_total(feature, -1), copies))
+    return SlotKL(*divergences_of_slots(*laws, *q.values, off_slots_choose, q.n_slots))
 
 
 def _total(of_laws: Tensor, dim: int) -> Tensor:

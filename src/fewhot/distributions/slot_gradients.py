@@ -22,10 +22,12 @@ def divergences_of_slots(
     on: Tensor,
     features: Tensor,
     off_slots_choose: bool,
+    n_slots: int,
 ) -> tuple[Tensor, Tensor]:
-    """Return what single slots pay for being on, and for what they choose, both (..., S)."""
+    """Return what all slots pay for being on, and for what they choose, both (...)."""
     laws = gate_logits, log_features, prior_gate_logits, prior_log_features, on, features
-    return cast("tuple[Tensor, Tensor]", _LawKL.apply(*laws, off_slots_choose))  # pyright: ignore[reportUnknownMemberType]
+    n = n_slots // max(gate_logits.shape[-1], prior_gate_logits.shape[-1])
+    return cast("tuple[Tensor, Tensor]", _LawKL.apply(*laws, off_slots_choose, n))  # pyright: ignore[reportUnknownMemberType]
 
 
 def through_absence(
@@ -51,7 +53,9 @@ def second_order_counts(
 
 
 class _LawKL(torch.autograd.Function):
-    r"""The two divergences of single slots, (..., S), of logits a and b of gates and log-probabilities of units.
+    r"""The two divergences of S laws, each with n slots, of logits a and b of gates and log-probabilities of units.
+
+    They are n times the sums over laws of
 
     .. math:: B = \lambda(a - b) + \zeta(b) - \zeta(a), \qquad
         \frac{\partial B}{\partial a} = \lambda(1-\lambda)(a - b), \quad
@@ -61,8 +65,8 @@ class _LawKL(torch.autograd.Function):
         \frac{\partial C}{\partial \log\pi_k} = \pi_k \log\frac{\pi_k}{\kappa_k}, \quad
         \frac{\partial C}{\partial \log\kappa_k} = -\pi_k
 
-    with softplus :math:`\zeta`. A further :math:`\pi_k` of the third derivative is left out: the normalisation of the
-    log-probabilities takes it away.
+    or of :math:`\lambda C`, with softplus :math:`\zeta`. A further :math:`\pi_k` of the third derivative is left out:
+    the normalisation of the log-probabilities takes it away.
     """
 
     @staticmethod
@@ -75,31 +79,47 @@ class _LawKL(torch.autograd.Function):
         on: Tensor,
         features: Tensor,
         off_slots_choose: bool,
+        n: int,
     ) -> tuple[Tensor, Tensor]:
         odds = a - b
         parts = features * (log_features - prior_features)
         choice = parts.sum(-1)
-        ctx.save_for_backward(on, odds, features, parts, choice, b)
-        ctx.off_slots_choose = off_slots_choose
+        n_on = _times(n, on)
+        ctx.save_for_backward(on, n_on, odds, features, parts, choice, b)
+        ctx.off_slots_choose, ctx.n = off_slots_choose, n
         ctx.shapes = [x.shape for x in (a, log_features, b, prior_features)]
-        return torch.addcmul(softplus(b) - softplus(a), on, odds), choice if off_slots_choose else on * choice
+        gate = torch.addcmul(_times(n, softplus(b) - softplus(a)), n_on, odds)
+        return _over_laws(gate), _over_laws(_times(n, choice) if off_slots_choose else n_on * choice)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, of_gate: Tensor, of_feature: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        on, odds, features, parts, choice, b = ctx.saved_tensors
-        to_on, to_choice = of_gate * odds, of_feature
-        if not ctx.off_slots_choose:
-            to_on, to_choice = torch.addcmul(to_on, of_feature, choice), of_feature * on
-        needs, weighted = ctx.needs_input_grad, to_on * on
+        on, n_on, odds, features, parts, choice, b = ctx.saved_tensors
+        of_gate, of_feature = of_gate.unsqueeze(-1), of_feature.unsqueeze(-1)
+        to_on = of_gate * odds
+        if ctx.off_slots_choose:
+            to_choice = _times(ctx.n, of_feature)
+        else:
+            to_on, to_choice = torch.addcmul(to_on, of_feature, choice), of_feature * n_on
+        if to_choice.shape != choice.shape:
+            to_choice = to_choice.expand(choice.shape)
+        needs, weighted = ctx.needs_input_grad, to_on * n_on
         slopes = (
             torch.addcmul(weighted, weighted, on, value=-1),
-            to_choice[..., None] * parts,
-            of_gate * (b.sigmoid() - on) if needs[2] else None,
+            to_choice.unsqueeze(-1) * parts,
+            of_gate * (_times(ctx.n, b.sigmoid()) - n_on) if needs[2] else None,
             _of_prior(to_choice, features, ctx.shapes[3]) if needs[3] else None,
         )
         slopes = (x if x is None or x.shape == s else x.sum_to_size(s) for x, s in zip(slopes, ctx.shapes, strict=True))
-        return *slopes, None, None, None
+        return *slopes, None, None, None, None
+
+
+def _times(n: int, x: Tensor) -> Tensor:
+    return x if n == 1 else n * x
+
+
+def _over_laws(of_laws: Tensor) -> Tensor:
+    return of_laws.squeeze(-1) if of_laws.shape[-1] == 1 else of_laws.sum(-1)
 
 
 def _of_prior(to_choice: Tensor, features: Tensor, shape: torch.Size) -> Tensor:
@@ -203,7 +223,8 @@ def _of_shared_slots(
 def _of_single_slots(half: Tensor, weighted: Tensor, mean: Tensor, on: Tensor, slots: Tensor) -> tuple[Tensor, Tensor]:
     """Return the derivatives of `_SecondOrderCounts` where every slot has a law of its own."""
     n_units = half.shape[-1]
-    at_choice = pad(half, (0, 1)).gather(-1, slots.squeeze(-1))[..., None]  # (..., S, 1), 0 where off
+    of_classes = pad(half, (0, 1)).unsqueeze(-2).expand(*slots.shape[:-1], -1)  # 0 where off
+    at_choice = of_classes.gather(-1, slots)  # (..., S, 1)
     at_class = torch.where(slots == n_units, mean, at_choice)
-    of_gate = torch.addcmul(at_class, at_choice, on[..., None], value=-1).squeeze(-1)
+    of_gate = torch.addcmul(at_class, at_choice, on.unsqueeze(-1), value=-1).squeeze(-1)
     return of_gate, weighted.scatter_add_(-1, slots.clamp(max=n_units - 1), at_class - mean)
