@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import torch
 from torch import Generator, Tensor
@@ -158,7 +158,8 @@ class SlotCounts(Distribution):
     @property
     def log_absent_value(self) -> Tensor:
         """The numbers of `log_absent`, without gradient."""
-        return self._over_slots(torch.log1p(-self.unit_values))
+        n = self.n_slots // self.n_laws
+        return _total(cast("Tensor", torch.special.xlog1py(n, -self.unit_values)), -2)  # pyright: ignore[reportUnknownMemberType]
 
     def through_absence(self, value: Tensor, slope: Tensor) -> Tensor:
         """Return a number with the derivative ``slope`` by `log_absent`: fewer operations, no second derivatives."""
@@ -254,16 +255,16 @@ class SlotCounts(Distribution):
         Auxiliary variables are what each slot chose: "slots", (..., L), K for off, of a draw that is exact or tells
         the counts alone; else "choices", (..., L, K + 1), or "units" and "on", their two parts.
         """
-        noise = noise.reshape(*noise.shape[:-1], self.n_slots, -1)
-        shape = common_shape(noise.shape[:-2], self.log_features.shape[:-2])
-        if noise.shape[:-2] != shape:
-            noise = noise.expand(*shape, -1, -1)
+        shape = common_shape(noise.shape[:-1], self.log_features.shape[:-2])
+        if noise.shape[:-1] != shape:
+            noise = noise.expand(*shape, -1)
+        if self.choice is second_order and not self.choices_seen and noise.shape[-1] == self.n_slots:
+            return self._counts_alone(noise, shape)
+        noise = noise.reshape(*shape, self.n_slots, -1)
         if isinstance(self.choice, GateAndChoice):
             units, on = self.choice.of_slots(self.gate_logits[..., None], self.log_features, noise)
             z = units.sum(-2)
             return Draw(z, z.clamp(max=1.0), {"units": units, "on": on})
-        if self.choice is second_order and not self.choices_seen and noise.shape[-1] == 1:
-            return self._counts_alone(noise, shape)
         if self.choice is not None:
             choices = self.choice(self.log_choices.expand(*shape, self.n_slots, -1), noise)
             z = choices.sum(-2)[..., :-1]

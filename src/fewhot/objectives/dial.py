@@ -148,7 +148,7 @@ class Dial(Term):
         cost = q.through_absence(value, slope)
         if "dial_weight" in knobs.values:
             cost = knobs.values["dial_weight"] * cost
-        return Terms(self.nothing, cost, per_batch={"dial_cost": cost.detach()}, signals={"dial_errors": errors})
+        return Terms(self.nothing, cost, per_batch={"dial_cost": cost}, signals={"dial_errors": errors})
 
     def _errors(self, usage: Tensor, active: Tensor) -> Tensor:
         """Return by how much each level is off, from the share of rows that units serve, (K,), and the count of them.
