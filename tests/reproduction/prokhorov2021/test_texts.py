@@ -26,8 +26,7 @@ from fewhot.reproduction.prokhorov2021.sparsity import FIGURE_3, FIGURE_4
 
 SPARSE_MODELS = (HIERARCHICAL, "B-HSVAE")
 DENSE_WEIGHTS = {"VAE": MATCHING_WEIGHTS, "B-VAE": PRETRAINED_WEIGHTS}
-GRIDS = [priors for by_width in PRIORS.values() for priors in by_width.values()]
-HOYER = {p: h for priors in GRIDS for p, h in zip(priors, (0.25, 0.4, 0.55, 0.72, 0.85), strict=True)}
+HOYER = {p: h for priors in PRIORS.values() for p, h in zip(priors, (0.25, 0.4, 0.55, 0.72, 0.85), strict=True)}
 
 
 def made_up(name: str, split: str, data_dir: Any) -> SimpleNamespace:
@@ -105,13 +104,12 @@ def test_a_point_decides_with_a_pretrained_encoder(changes: dict[str, float], fo
     "hoyers", [(0.31, 0.4, 0.55, 0.72, 0.85), (0.25, 0.4, 0.55, 0.72, 0.79), (0.25, 0.56, 0.55, 0.72, 0.85)]
 )
 def test_sparsity_must_rise_over_a_wide_range(hoyers: tuple[float, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    for priors in PRIORS["hsvae_yahoo"].values():
-        for prior, hoyer in zip(priors, hoyers, strict=True):
-            monkeypatch.setitem(HOYER, prior, hoyer)
+    for prior, hoyer in zip(PRIORS["hsvae_yahoo"], hoyers, strict=True):
+        monkeypatch.setitem(HOYER, prior, hoyer)
     assert not holds(FIGURE_3, rows())
 
 
-@pytest.mark.parametrize("dial", [[12.0, 1.0], [24.0, 1.0], [40.0, 1.0], 150.0])
+@pytest.mark.parametrize("dial", [[12.0, 1.0], [24.0, 1.0], 150.0])
 def test_every_sparse_setting_is_compared(dial: Any) -> None:
     measured = [
         Row(row.settings, {**row.numbers, "accuracy_sample": 0.2}) if row.settings.get("dial") == dial else row
