@@ -2,8 +2,8 @@
 
 ``python benchmarks/discrete_steps.py --out results/discrete-steps`` times steps of 100 rows of 784 columns with the
 published networks: the median time of an epoch of 100 steps, in the second half of a fit. The models take turns, and
-the ratio is the median over the turns. What else the host does adds to single epochs, so that beside it stands the
-ratio of the fastest epochs of all turns.
+the ratio is the median over the turns. Other programs can slow single epochs down, so that beside it stands the ratio
+of the fastest epochs of all turns.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def seconds_a_step(model: str, X: np.ndarray, n_epochs: int, compile: Any) -> li
 
 
 def main() -> None:
-    """Time all models in both modes, print ratios and keep them as JSON."""
+    """Time all models in the modes asked for, print ratios and keep them as JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=EPOCHS, help=f"of a fit (default: {EPOCHS})")
     parser.add_argument("--turns", type=int, default=TURNS)

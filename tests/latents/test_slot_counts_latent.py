@@ -43,3 +43,9 @@ def test_heads_that_were_saved_one_by_one_are_read(shared: bool) -> None:
     psi = family.psi(h)
     torch.testing.assert_close(psi["gates"], gates(h))
     torch.testing.assert_close(psi["features"], units(h))
+
+
+def test_a_family_can_be_built_on_another_device() -> None:
+    with torch.device("meta"):
+        family = latent(shared=True)
+    assert {parameter.device.type for parameter in family.parameters()} == {"meta"}

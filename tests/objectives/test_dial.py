@@ -307,21 +307,45 @@ def test_the_cost_and_its_gradient_are_those_of_the_formula(kind: str, weight: f
         torch.testing.assert_close(one, other)
 
 
-@pytest.mark.parametrize("kind", ["slab", "shared", "independent"])
-def test_levels_move_by_what_is_measured(kind: str) -> None:
-    """The slow, obvious form of a move, from levels that are all away from their bounds."""
-    term, (q, leaves) = dial(l0=2, cap=0.2).double(), random_law(kind)
-    term.levels.copy_(torch.tensor([0.7, 0.3, 2.2, *torch.linspace(1, 2, N_UNITS)]))
-    on = 1 - q.log_absent.detach().flatten(0, -2).exp()
+LEVELS = torch.tensor([0.7, 0.3, 2.2, *torch.linspace(1, 2, N_UNITS)], dtype=torch.float64)
+"""All away from their bounds."""
+
+
+def slow_moves(term: Dial, q: SpikeSlab | SlotCounts, haste: float) -> Tensor:
+    """Return where the levels go, in the slow and obvious form."""
+    l0, on = term.l0, 1 - q.log_absent.detach().flatten(0, -2).exp()
     active = (q.margins > 0).double().sum(-1).mean()
     expected, usage = on.sum(-1).mean(), on.mean(0)
-    doubtful = (expected - active - module._DOUBT_ALLOWED * 2).clamp(-2, 2)
+    doubtful = (expected - active - module._DOUBT_ALLOWED * l0).clamp(-l0, l0)
     moved = [
-        term.price + module._PRICE_RATE * (expected / term.target - 1).clamp(-1, 1),
-        term.doubt_price + module._PRICE_RATE / 2 * doubtful,
-        term.target * (1 + module._TARGET_RATE / 2 * (2 - active).clamp(-2, 2)),
-        *(term.unit_prices + module._UNIT_PRICE_RATE * (usage - 0.2)),
+        term.price + haste * module._PRICE_RATE * (expected / term.target - 1).clamp(-1, 1),
+        term.doubt_price + haste * module._PRICE_RATE / l0 * doubtful,
+        term.target * (1 + haste * module._TARGET_RATE / l0 * (l0 - active).clamp(-l0, l0)),
+        *(term.unit_prices + haste * module._UNIT_PRICE_RATE * (usage - term.cap)),
     ]
+    return torch.stack(moved)
+
+
+@pytest.mark.parametrize(("freeze_at", "haste"), [(4000, 1.0), (1000, 4.0)])
+@pytest.mark.parametrize("kind", ["slab", "shared", "independent"])
+def test_levels_move_by_what_is_measured_and_faster_in_short_runs(kind: str, freeze_at: int, haste: float) -> None:
+    term, (q, leaves) = dial(l0=2, cap=0.2, freeze_at=freeze_at).double(), random_law(kind)
+    term.levels.copy_(LEVELS)
+    moved = slow_moves(term, q, haste)
     terms = term(Pass(Batch(Dense(leaves[0])), {}, q, q, Draw(leaves[0]), None), {}, EXACT)
     term.update(terms.signals, torch.tensor(0))
-    torch.testing.assert_close(term.levels, torch.stack(moved), rtol=1e-6, atol=0)
+    torch.testing.assert_close(term.levels, moved, rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("probs", [0.49, 0.51, 0.99], ids=["many-in-doubt", "all-counted", "far-too-many"])
+def test_no_single_batch_moves_a_level_far(probs: float) -> None:
+    """With l0 = 1 of 10 units, every error is beyond what a batch may say."""
+    term = dial(l0=1, cap=0.2).double()
+    term.levels.copy_(LEVELS)
+    term.target.fill_(1.2)
+    logits = torch.full((N_ROWS, N_UNITS), probs, dtype=torch.float64).logit()
+    q = SpikeSlab(logits, torch.zeros_like(logits), torch.ones_like(logits))
+    moved = slow_moves(term, q, 1.0)
+    terms = term(Pass(Batch(Dense(logits)), {}, q, q, Draw(q.loc), None), {}, EXACT)
+    term.update(terms.signals, torch.tensor(0))
+    torch.testing.assert_close(term.levels, moved, rtol=1e-6, atol=0)

@@ -4,7 +4,7 @@ from torch import nn
 
 from fewhot.inference.phases import OptimiserSpec
 from fewhot.training import adam
-from fewhot.training.adam import FusedAdam
+from fewhot.training.adam import FusedAdam, GroupedAdam
 
 SPEC = OptimiserSpec(weight_decay=0.01)
 AMSGRAD = OptimiserSpec(weight_decay=0.01, betas=(0.9, 0.5), amsgrad=True)  # a short memory, so that it matters
@@ -84,3 +84,33 @@ def test_parameters_with_a_rate_of_their_own_move_as_by_an_optimiser_of_their_ow
     assert float(state["group0/count"]) == float(state["group1/count"]) == 4
     _, further = trained(3, state)
     assert float(further["group1/count"]) == 7
+
+
+def of_shapes(*shapes: tuple[int, ...], grouped: bool) -> FusedAdam | GroupedAdam:
+    scalars = {name: torch.zeros(()) for name in ("rate", "scale", "halted")}
+    weights = [nn.Parameter(torch.zeros(shape)) for shape in shapes]
+    rates = {id(weights[0]): 0.5} if grouped else {}
+    return adam.adam(weights, rates, SPEC, **scalars)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("shapes", [((1, 3), (1,)), ((4, 3), (4,), (2,)), ((4, 3),)], ids=str)
+def test_moments_of_other_parameters_are_refused_and_change_nothing(
+    shapes: tuple[tuple[int, ...], ...], grouped: bool
+) -> None:
+    """Those of shape (1, 3) would broadcast to (4, 3), as those of heads that were two layers once."""
+    ours, theirs = of_shapes((4, 3), (4,), grouped=grouped), of_shapes(*shapes, grouped=grouped)
+    for value in theirs.state().values():
+        value.fill_(1.0)
+    with pytest.raises(RuntimeError, match="of other parameters"):
+        ours.load(theirs.state())
+    assert not any(value.any() for value in ours.state().values())
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_moments_of_the_same_parameters_are_taken_back(grouped: bool) -> None:
+    ours, theirs = (of_shapes((4, 3), (4,), grouped=grouped) for _ in range(2))
+    for value in theirs.state().values():
+        value.fill_(1.0)
+    ours.load(theirs.state())
+    assert all((value == 1).all() for value in ours.state().values())

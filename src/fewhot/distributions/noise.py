@@ -33,7 +33,7 @@ def fit_noise(noise: Tensor, shape: torch.Size) -> Tensor:
 
 
 def common_shape(one: torch.Size, other: torch.Size) -> torch.Size:
-    """Return what two shapes broadcast to; where they are alike, as in training, torch takes longer to say so."""
+    """Return what two shapes broadcast to, at once where they are alike, as they are in training."""
     return one if one == other else torch.Size(torch.broadcast_shapes(one, other))  # pyright: ignore
 
 

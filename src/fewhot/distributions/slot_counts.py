@@ -18,7 +18,13 @@ from fewhot.core.records import Draw
 from fewhot.distributions.choices import GateAndChoice, second_order
 from fewhot.distributions.noise import ONE_DRAW, Shape, common_shape, float32_or_wider
 from fewhot.distributions.one_hot import Choice, categorical_kl, chosen, chosen_by
-from fewhot.distributions.slot_gradients import divergences_of_slots, second_order_counts, through_absence
+from fewhot.distributions.slot_gradients import (
+    divergences_of_slots,
+    over_laws,
+    second_order_counts,
+    through_absence,
+    times,
+)
 
 _SUREST = 1 - torch.finfo(torch.float32).eps
 _HALVINGS = 40
@@ -159,7 +165,7 @@ class SlotCounts(Distribution):
     def log_absent_value(self) -> Tensor:
         """The numbers of `log_absent`, without gradient."""
         n = self.n_slots // self.n_laws
-        return _total(cast("Tensor", torch.special.xlog1py(n, -self.unit_values)), -2)  # pyright: ignore[reportUnknownMemberType]
+        return over_laws(cast("Tensor", torch.special.xlog1py(n, -self.unit_values)), -2)  # pyright: ignore[reportUnknownMemberType]
 
     def through_absence(self, value: Tensor, slope: Tensor) -> Tensor:
         """Return a number with the derivative ``slope`` by `log_absent`: fewer operations, no second derivatives."""
@@ -316,7 +322,7 @@ class SlotCounts(Distribution):
         return self.gate_logits.new_full(self.batch_shape + self.event_shape, -torch.inf)
 
     def _over_slots(self, per_law: Tensor) -> Tensor:
-        return _copies(_total(per_law, -2), self.n_slots // self.n_laws)
+        return times(self.n_slots // self.n_laws, over_laws(per_law, -2))
 
 
 class SlotValues(NamedTuple):
@@ -345,22 +351,14 @@ def slot_kl(q: SlotCounts, p: SlotCounts, *, off_slots_choose: bool = False) -> 
     gate = on * (q.gate_logits - p.gate_logits) + (softplus(p.gate_logits) - softplus(q.gate_logits))
     feature = categorical_kl(q.log_features, p.log_features)
     feature = feature if off_slots_choose else on * feature
-    copies = q.n_slots // gate.shape[-1]
-    return SlotKL(_copies(_total(gate, -1), copies), _copies(_total(feature, -1), copies))
+    n = q.n_slots // gate.shape[-1]
+    return SlotKL(times(n, over_laws(gate)), times(n, over_laws(feature)))
 
 
 def quick_slot_kl(q: SlotCounts, p: SlotCounts, *, off_slots_choose: bool = False) -> SlotKL:
     """Return `slot_kl` with gradients that are written down: fewer operations, and no second derivatives."""
     laws = q.gate_logits, q.log_features, p.gate_logits, p.log_features
     return SlotKL(*divergences_of_slots(*laws, *q.values, off_slots_choose, q.n_slots))
-
-
-def _total(of_laws: Tensor, dim: int) -> Tensor:
-    return of_laws.squeeze(dim) if of_laws.shape[dim] == 1 else of_laws.sum(dim)
-
-
-def _copies(of_laws: Tensor, n: int) -> Tensor:
-    return of_laws if n == 1 else n * of_laws
 
 
 @register_kl(SlotCounts, SlotCounts)

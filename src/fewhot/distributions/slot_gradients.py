@@ -14,6 +14,16 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad, softplus
 
 
+def times(n: int, of_laws: Tensor) -> Tensor:
+    """Return n times a tensor; 1 takes no operation."""
+    return of_laws if n == 1 else n * of_laws
+
+
+def over_laws(of_laws: Tensor, dim: int = -1) -> Tensor:
+    """Return the sum over laws; where there is one, without adding."""
+    return of_laws.squeeze(dim) if of_laws.shape[dim] == 1 else of_laws.sum(dim)
+
+
 def divergences_of_slots(
     gate_logits: Tensor,
     log_features: Tensor,
@@ -35,10 +45,9 @@ def through_absence(
 ) -> Tensor:
     """Return ``value`` with the derivative ``slope``, (..., K), by the log-probabilities that units are not chosen.
 
-    Each of S laws has n slots.
+    Each of S laws has n slots. A gradient that ``value`` has itself is not passed on.
     """
-    told = _ThroughAbsence.apply(value, slope, gate_logits, log_features, on, units, n)  # pyright: ignore
-    return cast("Tensor", told)
+    return cast("Tensor", _ThroughAbsence.apply(value, slope, gate_logits, log_features, on, units, n))  # pyright: ignore
 
 
 def second_order_counts(
@@ -84,12 +93,12 @@ class _LawKL(torch.autograd.Function):
         odds = a - b
         parts = features * (log_features - prior_features)
         choice = parts.sum(-1)
-        n_on = _times(n, on)
+        n_on = times(n, on)
         ctx.save_for_backward(on, n_on, odds, features, parts, choice, b)
         ctx.off_slots_choose, ctx.n = off_slots_choose, n
         ctx.shapes = [x.shape for x in (a, log_features, b, prior_features)]
-        gate = torch.addcmul(_times(n, softplus(b) - softplus(a)), n_on, odds)
-        return _over_laws(gate), _over_laws(_times(n, choice) if off_slots_choose else n_on * choice)
+        gate = torch.addcmul(times(n, softplus(b) - softplus(a)), n_on, odds)
+        return over_laws(gate), over_laws(times(n, choice) if off_slots_choose else n_on * choice)
 
     @staticmethod
     @once_differentiable
@@ -98,7 +107,7 @@ class _LawKL(torch.autograd.Function):
         of_gate, of_feature = of_gate.unsqueeze(-1), of_feature.unsqueeze(-1)
         to_on = of_gate * odds
         if ctx.off_slots_choose:
-            to_choice = _times(ctx.n, of_feature)
+            to_choice = times(ctx.n, of_feature)
         else:
             to_on, to_choice = torch.addcmul(to_on, of_feature, choice), of_feature * n_on
         if to_choice.shape != choice.shape:
@@ -107,19 +116,11 @@ class _LawKL(torch.autograd.Function):
         slopes = (
             torch.addcmul(weighted, weighted, on, value=-1),
             to_choice.unsqueeze(-1) * parts,
-            of_gate * (_times(ctx.n, b.sigmoid()) - n_on) if needs[2] else None,
+            of_gate * (times(ctx.n, b.sigmoid()) - n_on) if needs[2] else None,
             _of_prior(to_choice, features, ctx.shapes[3]) if needs[3] else None,
         )
         slopes = (x if x is None or x.shape == s else x.sum_to_size(s) for x, s in zip(slopes, ctx.shapes, strict=True))
         return *slopes, None, None, None, None
-
-
-def _times(n: int, x: Tensor) -> Tensor:
-    return x if n == 1 else n * x
-
-
-def _over_laws(of_laws: Tensor) -> Tensor:
-    return of_laws.squeeze(-1) if of_laws.shape[-1] == 1 else of_laws.sum(-1)
 
 
 def _of_prior(to_choice: Tensor, features: Tensor, shape: torch.Size) -> Tensor:

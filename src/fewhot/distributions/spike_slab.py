@@ -113,8 +113,7 @@ class SpikeSlab(Distribution):
 
     def through_absence(self, value: Tensor, slope: Tensor) -> Tensor:
         """Return a number with the derivative ``slope`` by `log_absent`: fewer operations, no second derivatives."""
-        told = _ThroughAbsence.apply(value, slope.reshape(self.logits.shape), self.logits)  # pyright: ignore
-        return cast("Tensor", told)
+        return cast("Tensor", _ThroughAbsence.apply(value, slope.reshape(self.logits.shape), self.logits))  # pyright: ignore
 
     @property
     def margins(self) -> Tensor:

@@ -97,7 +97,7 @@ class SlotCountsLatent(Latent):
         if n_gate_in:
             self.gate_head, self.feature_head = of_gates, of_units
         else:
-            self.heads = as_one(of_gates, of_units)
+            self.heads = _as_one(of_gates, of_units)
 
     def psi(self, h: Tensor) -> Params:
         """Return the logits of gates, (B, S), and of units, (B, S K)."""
@@ -199,10 +199,11 @@ def _given_choices(p: Distribution, draw: Draw) -> SlotCounts:
     return p
 
 
-def as_one(one: nn.Linear, other: nn.Linear) -> nn.Linear:
-    """Return both as one: a step then has fewer operations."""
-    both = cast("nn.Linear", nn.utils.skip_init(nn.Linear, one.in_features, one.out_features + other.out_features))
+def _as_one(of_gates: nn.Linear, of_units: nn.Linear) -> nn.Linear:
+    """Return both heads as one layer: a step then has fewer operations."""
+    weight, bias = (torch.cat([getattr(head, name) for head in (of_gates, of_units)]) for name in ("weight", "bias"))
+    both = cast("nn.Linear", nn.utils.skip_init(nn.Linear, weight.shape[1], weight.shape[0], device=weight.device))
     with torch.no_grad():
-        both.weight.copy_(torch.cat([one.weight, other.weight]))
-        both.bias.copy_(torch.cat([one.bias, other.bias]))
+        both.weight.copy_(weight)
+        both.bias.copy_(bias)
     return both

@@ -144,7 +144,8 @@ class Dial(Term):
         on = 1 - off
         errors = self._errors(on.mean(0), q.n_active.mean())
         prices = torch.addcmul(self.levels, self.forces, errors.clamp(self.least_forced, self.most_forced))
-        value, slope = _cost(log_off, off, on, *torch.split(prices / -len(log_off), self._parts))
+        price, doubt_price, _, unit_prices = torch.split(prices / -len(log_off), self._parts)
+        value, slope = _cost(log_off, off, on, price, doubt_price, unit_prices)
         cost = q.through_absence(value, slope)
         if "dial_weight" in knobs.values:
             cost = knobs.values["dial_weight"] * cost
@@ -171,7 +172,7 @@ class Dial(Term):
 
 
 def _cost(
-    log_off: Tensor, off: Tensor, on: Tensor, price: Tensor, doubt_price: Tensor, _: Tensor, unit_prices: Tensor
+    log_off: Tensor, off: Tensor, on: Tensor, price: Tensor, doubt_price: Tensor, unit_prices: Tensor
 ) -> tuple[Tensor, Tensor]:
     r"""Return what B rows pay for units that are on, and its derivative by their log-probabilities to be off.
 

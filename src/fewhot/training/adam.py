@@ -108,8 +108,7 @@ class FusedAdam:
 
     def load(self, state: dict[str, Tensor]) -> None:
         """Take a checkpoint's tensors back."""
-        for name, value in self.state().items():
-            value.copy_(state[name])
+        _take_back(self.state(), state)
 
 
 class GroupedAdam:
@@ -172,8 +171,7 @@ class GroupedAdam:
 
     def load(self, state: dict[str, Tensor]) -> None:
         """Take a checkpoint's tensors back."""
-        for name, value in self.state().items():
-            value.copy_(state[name])
+        _take_back(self.state(), state)
 
 
 def adam(
@@ -187,6 +185,15 @@ def adam(
     for parameter in parameters:
         groups.setdefault(relative_rates.get(id(parameter), 1.0), []).append(parameter)
     return FusedAdam(parameters, spec, **scalars) if set(groups) <= {1.0} else GroupedAdam(groups, spec, **scalars)
+
+
+def _take_back(own: dict[str, Tensor], saved: dict[str, Tensor]) -> None:
+    """Copy saved tensors into an optimiser's own; those of other parameters are refused, as weights would be."""
+    shapes, others = ({name: value.shape for name, value in tensors.items()} for tensors in (own, saved))
+    if shapes != others:
+        raise RuntimeError("The moments of Adam that were saved are those of other parameters.")
+    for name, value in own.items():
+        value.copy_(saved[name])
 
 
 def _fused(lists: _Lists, scalars: _Scalars, spec: OptimiserSpec) -> None:

@@ -171,7 +171,8 @@ class TrainStep:
         for i, norm in enumerate(self.norms):
             norm.copy_(tensors[f"norm/{i}"])
         for i, optimiser in enumerate(self.optimisers):
-            optimiser.load({name: tensors[f"optimiser/{i}/{name}"] for name in optimiser.state()})
+            prefix = f"optimiser/{i}/"
+            optimiser.load({k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)})
 
 
 def own_rates(model: nn.Module, learning_rate: float) -> dict[int, float]:

@@ -42,6 +42,7 @@ POINTS, PRETRAINED_POINTS = 3.0, 1.0
 LEAST_KL, LEAST_UNITS = 2.0, 4
 YAHOO = "hsvae_yahoo"
 _HELD = " and ".join(f"{n:g}" for n in N_ACTIVE.values())
+_N_WEIGHTS = " and ".join(str(1 + len(weights)) for weights in MATCHING_WEIGHTS.values())
 _PRETRAINED_DIALS = "; ".join(f"{CORPORA[data]} {prior}, {held:g}" for data, (prior, held) in PRETRAINED_DIALS.items())
 
 
@@ -174,7 +175,7 @@ FIGURE_2 = Entry(
     protocol=(
         f"{PROTOCOL} HSVAE under {len(PRIORS[YAHOO])} priors, and of {COMPARED} units with {_HELD} of them held "
         f"active, gates beginning open; MAT-VAE under {len(MIXES)}, the VAE of {COMPARED} units under "
-        f"{1 + len(MATCHING_WEIGHTS[YAHOO])} weights; a recurrent network trained by the labels; three seeds."
+        f"{_N_WEIGHTS} weights; a recurrent network trained by the labels; three seeds."
     ),
     published=(
         "HSVAE's accuracy is about that of dense VAEs, at a higher Average Hoyer; with 768 units all are nearly equal. "
