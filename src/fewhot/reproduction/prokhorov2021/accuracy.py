@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +43,14 @@ POINTS, PRETRAINED_POINTS = 3.0, 1.0
 LEAST_KL, LEAST_UNITS = 2.0, 4
 YAHOO = "hsvae_yahoo"
 _HELD = " and ".join(f"{n:g}" for n in N_ACTIVE.values())
-_N_WEIGHTS = " and ".join(str(1 + len(weights)) for weights in MATCHING_WEIGHTS.values())
-_PRETRAINED_DIALS = "; ".join(f"{CORPORA[data]} {prior}, {held:g}" for data, (prior, held) in PRETRAINED_DIALS.items())
+_PRETRAINED_DIALS = "; ".join(
+    f"{CORPORA[data]} {', '.join(str(dial) for dial in dials)}" for data, dials in PRETRAINED_DIALS.items()
+)
+
+
+def _n_weights(further: Mapping[str, Sequence[float]]) -> str:
+    """Return under how many weights a dense model is fitted, by corpus; one is as published."""
+    return " and ".join(str(1 + len(weights)) for weights in further.values())
 
 
 def judge_accuracy(measured: Measurements) -> list[Reading]:
@@ -175,7 +182,7 @@ FIGURE_2 = Entry(
     protocol=(
         f"{PROTOCOL} HSVAE under {len(PRIORS[YAHOO])} priors, and of {COMPARED} units with {_HELD} of them held "
         f"active, gates beginning open; MAT-VAE under {len(MIXES)}, the VAE of {COMPARED} units under "
-        f"{_N_WEIGHTS} weights; a recurrent network trained by the labels; three seeds."
+        f"{_n_weights(MATCHING_WEIGHTS)} weights; a recurrent network trained by the labels; three seeds."
     ),
     published=(
         "HSVAE's accuracy is about that of dense VAEs, at a higher Average Hoyer; with 768 units all are nearly equal. "
@@ -199,8 +206,8 @@ PRETRAINED_ENCODERS = Entry(
     data=tuple(CORPORA),
     protocol=(
         f"{PROTOCOL} {COMPARED} units; the encoder is all-MiniLM-L6-v2, 384 wide, trained with the model at 8e-5. "
-        f"HSVAE with a prior, and with a number of units held active ({_PRETRAINED_DIALS}); the VAE under "
-        f"{1 + len(PRETRAINED_WEIGHTS[YAHOO])} weights; the transformer as it is with a classifier; three seeds."
+        f"HSVAE with a prior, or with a number of units held active ({_PRETRAINED_DIALS}); the VAE under "
+        f"{_n_weights(PRETRAINED_WEIGHTS)} weights; the transformer as it is with a classifier; three seeds."
     ),
     published="B-HSVAE's accuracy is about that of B-VAE, at a higher Average Hoyer. The numbers are in a picture.",
     rule=(
