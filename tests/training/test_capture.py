@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,14 +61,31 @@ def test_an_unknown_choice_is_refused(choice: Any) -> None:
         _runner(choice)
 
 
+def fail(*_: Any) -> None:
+    raise RuntimeError("no graph today\nand a long trace")
+
+
+def hooked() -> Iterator[None]:
+    """Hold what gradients need, as checkpointing does, until let go."""
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: None, fail):
+        yield
+
+
+def fail_while_held(index: torch.Tensor) -> None:
+    held = hooked()  # lives as long as the traceback of the error, as in torch.utils.checkpoint before torch 2.13
+    next(held)
+    fail(index)
+
+
+@pytest.mark.parametrize("replay", [fail, fail_while_held])
 def test_when_capturing_fails_steps_go_on_eagerly_with_one_line(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    replay: Callable[[torch.Tensor], None], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Broken:
         def __init__(self, *_: Any) -> None: ...
 
         def __call__(self, index: torch.Tensor) -> None:
-            raise RuntimeError("no graph today\nand a long trace")
+            replay(index)
 
     monkeypatch.setattr(capture, "_Graph", Broken)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda device: None)

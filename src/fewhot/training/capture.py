@@ -57,9 +57,11 @@ class Runner:
             self._graphs[shape] = _Graph(self._step_at(width, stage), index, self.step.noise, self._room)
         try:
             self._graphs[shape](index)
+            return
         except Exception as error:  # whatever torch raises, eager steps still work
             self._fall_back(error)
-            self.step(self.data.batch(index, width), stage)
+        # outside the block, so that the error is gone with all its frames hold: memory, hooks on the graph of gradients
+        self.step(self.data.batch(index, width), stage)
 
     def _step_at(self, width: int, stage: int) -> Callable[[Tensor], None]:
         return lambda index: self.step(self.data.batch(index, width), stage)
