@@ -172,6 +172,20 @@ def test_the_probe_of_texts_is_the_marginal_one(spoken: Path, table: Path) -> No
         assert number["unit"] == "share of rows"
 
 
+def test_a_probe_learns_from_no_row_it_is_tested_on(spoken: Path, table: Path) -> None:
+    told = done("evaluate", spoken, table, *TEXTS, "--probe", "--json")
+    assert "some of which it was fitted on" in parsed(told)["rows"]
+    assert "learns from one half of these rows" in told.stderr
+    number = next(number for number in parsed(told)["numbers"] if number["name"] == "marginal_probe_map")
+    assert number["meaning"].endswith("from 60 labels")  # of 120
+
+
+def test_labels_of_one_class_allow_no_probe(table: Path, tmp_path: Path) -> None:
+    done("fit", table, "--text", "review", *SMALL, "--max-steps", "2", "--quiet", "--out", tmp_path / "run")
+    (tmp_path / "one.csv").write_text("kind,review\n" + "sea,the sea\n" * 10)
+    assert "allow no --probe" in refused("evaluate", tmp_path / "run", tmp_path / "one.csv", *TEXTS, "--probe")
+
+
 def test_labels_of_two_files_are_told_by_their_words(spoken: Path, tmp_path: Path) -> None:
     """A file with one class alone numbers it 0, whatever the file of the fit called it."""
     both = reviews(tmp_path, "both.csv", n=60, seed=1)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import torch
 
 
-def write_transformer(path: Path) -> Path:
-    """Write it to a folder, which is returned; needs the package transformers."""
+def write_transformer(path: Path, kind: str = "Bert", **options: Any) -> Path:
+    """Write one of a kind to a folder, which is returned; needs the package transformers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import transformers
@@ -28,9 +29,10 @@ def write_transformer(path: Path) -> Path:
         tokenizer_object=tokeniser, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
     ).save_pretrained(path)
     torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=len(words), hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16,
-        max_position_embeddings=20,
-    )  # fmt: skip
-    transformers.BertModel(config).save_pretrained(path)
+    known = {
+        "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16,
+        "max_position_embeddings": 20,
+    }  # fmt: skip
+    config = getattr(transformers, f"{kind}Config")(vocab_size=len(words), **known | options)
+    getattr(transformers, f"{kind}Model")(config).save_pretrained(path)
     return path

@@ -65,16 +65,16 @@ def evaluate(
     rows = source.open()
     if label is not None and not probe:
         note("The labels are set aside; add --probe to train a classifier on the codes.")
+    seen = {folder: _seen_in_the_fit(folder, source.whole(), rows) for folder in folders}
     found = [
-        _measure(folder, model, rows, data_dir, probe=probe, compared=bool(against))
+        _measure(folder, model, rows, data_dir, seen[folder], probe=probe, compared=bool(against))
         for folder, model in zip(folders, estimators, strict=True)
     ]
     about = f"{counted(rows)} of {rows.name}" + (f", split {rows.split!r}" if rows.split else "")
     if against:
-        _show_side_by_side(found, about + _seen_by(folders, source.whole(), rows), json=json)
+        _show_side_by_side(found, about + _seen_by(seen), json=json)
     else:
-        seen = _seen_in_the_fit(run, source.whole(), rows)
-        _show_alone(found[0], about + (f", {seen}" if seen else ""), json=json)
+        _show_alone(found[0], about + (f", {seen[run]}" if seen[run] else ""), json=json)
 
 
 def _apart(folders: list[Path]) -> list[Path]:
@@ -87,7 +87,7 @@ def _apart(folders: list[Path]) -> list[Path]:
 
 
 def _measure(
-    folder: Path, estimator: Any, rows: Loaded, data_dir: Path | None, *, probe: bool, compared: bool
+    folder: Path, estimator: Any, rows: Loaded, data_dir: Path | None, seen: str, *, probe: bool, compared: bool
 ) -> Evaluated:
     from fewhot.cli.comparing import Evaluated
     from fewhot.cli.rows import n_columns
@@ -103,7 +103,7 @@ def _measure(
             f"give rows with the same columns."
         )
     X = readable(estimator, rows)
-    labels = _labels(rows, folder, estimator, data_dir) if probe else ()
+    labels = _labels(rows, folder, estimator, data_dir, seen) if probe else ()
     summary = summarise(estimator, X, *labels, probe="marginal" if rows.holds_texts else "linear")
     bounds = estimator.score_samples(X) if compared else None
     words = getattr(estimator, "vocabulary_", None)
@@ -124,9 +124,8 @@ def _seen_in_the_fit(run: Path, source: Source, rows: Loaded) -> str:
     return SOME_SEEN if same and share_rows(fitted, source.split or "all") else ""
 
 
-def _seen_by(runs: list[Path], source: Source, rows: Loaded) -> str:
+def _seen_by(seen: dict[Path, str]) -> str:
     """Say of each of several runs what is known of these rows and its fit."""
-    seen = {run: _seen_in_the_fit(run, source, rows) for run in runs}
     told = [f"{run}: {words}" for run, words in seen.items() if words]
     return f" ({'; '.join(told)})" if told else ""
 
@@ -152,15 +151,24 @@ def _show_side_by_side(found: Sequence[Evaluated], about: str, *, json: bool) ->
         say(difference.sentence)
 
 
-def _labels(rows: Loaded, run: Path, estimator: Any, data_dir: Path | None) -> tuple[Any, ...]:
-    """Return the labels and, where the run knows labelled rows of its own, those: the classifier learns from them."""
+def _labels(rows: Loaded, run: Path, estimator: Any, data_dir: Path | None, seen: str) -> tuple[Any, ...]:
+    """Return the labels and, where the run knows labelled rows that are others, those: the classifier learns from them.
+
+    ``seen`` is what is known of these rows and the fit.
+    """
+    import numpy as np
+
     from fewhot.cli.runs import DATA, read_rows
     from fewhot.cli.texts import readable
 
     if rows.y is None:
         raise InvalidInputError(f"{rows.name} has no labels, and --probe needs them; name their column with --label.")
-    train = read_rows(run, data_dir).train if (run / DATA).exists() else None
-    if train is None or train.y is None or train.digest == rows.digest:
+    train = read_rows(run, data_dir).train if (run / DATA).exists() and seen not in (ALL_SEEN, SOME_SEEN) else None
+    if train is None or train.y is None:
+        if (np.unique(rows.y, return_counts=True)[1] > 1).sum() < 2:
+            raise InvalidInputError(
+                f"The labels of {rows.name} allow no --probe; give two classes at least, with two rows each."
+            )
         note("The classifier learns from one half of these rows and is tested on the other.")
         return (rows.y,)
     y_train, y = same_labels(train, rows)

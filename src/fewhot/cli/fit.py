@@ -99,7 +99,10 @@ def fit(
         _option("How texts are cut: plain (the default), spacy, or spaces for those that are cut already.", _TEXTS),
     ] = None,
     n_words: Annotated[int | None, _option("Most words to know; 20,000 unless told.", _TEXTS)] = None,
-    max_length: Annotated[int | None, _option("Most words to read of a text; all unless told.", _TEXTS)] = None,
+    max_length: Annotated[
+        int | None,
+        _option("Most words to read of a text; 500 unless told, all where texts bring a vocabulary.", _TEXTS),
+    ] = None,
     data_dir: DataDir = None,
     quiet: Quiet = False,
     json: Json = False,

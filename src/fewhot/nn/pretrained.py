@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from fewhot.core.checks import real_number, truth, whole_number
 from fewhot.core.errors import FewhotError, InvalidParameterError
@@ -22,7 +22,7 @@ from fewhot.core.warning import warn_caller
 N_PIECES = 512
 """How many pieces of a text are read at most, unless told."""
 _TEXTS_AT_ONCE = 1024
-_NOT_OF_THE_NETWORK = ("_name_or_path", "transformers_version", "dtype")
+_NOT_OF_THE_NETWORK = ("_name_or_path", "transformers_version", "dtype", "architectures", "id2label", "label2id")
 
 
 @BODIES.register("pretrained")
@@ -87,7 +87,7 @@ class Pretrained(Part):
     @property
     def n_out(self) -> int:
         """Width of the vectors."""
-        return int(self.architecture["hidden_size"])
+        return int(self.transformer.config.hidden_size)
 
     def extra_repr(self) -> str:
         """Say what it was made from, so that another one is told from it."""
@@ -109,7 +109,7 @@ class Pretrained(Part):
         tokeniser.no_padding()
         tokeniser.no_truncation()
         own = json.loads(self.pieces)["model"].get("unk_token") or unknown
-        most = min(self.max_length, int(self.architecture.get("max_position_embeddings", self.max_length)))
+        most = min(self.max_length, _most_pieces(self.transformer) or self.max_length)
         n_cut = n_texts = 0
         for some in _some_at_a_time(texts):
             for found in tokeniser.encode_batch([text.replace(unknown, own) for text in some]):
@@ -163,13 +163,22 @@ def _transformers() -> Any:
     return transformers
 
 
-def _plain(config: dict[str, Any]) -> dict[str, Any]:
-    """Return what of a configuration can be written to a file and says what the network is."""
-    return {
-        name: value
-        for name, value in config.items()
-        if isinstance(value, bool | int | float | str) and name not in _NOT_OF_THE_NETWORK
-    }
+def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a configuration says of the network, as it can be written to a file."""
+    return json.loads(json.dumps({name: value for name, value in config.items() if name not in _NOT_OF_THE_NETWORK}))
+
+
+def _most_pieces(transformer: Any) -> int | None:
+    """Return how many places a transformer knows; None where it knows no end.
+
+    Some count places from behind that of padding, and so have fewer than they have vectors of places.
+    """
+    n_places = getattr(transformer.config, "max_position_embeddings", None)
+    if n_places is None:
+        return None
+    tables = (table for table in transformer.modules() if isinstance(table, nn.Embedding))
+    padding = [table.padding_idx for table in tables if table.num_embeddings == n_places]
+    return n_places - max((place + 1 for place in padding if place is not None), default=0)
 
 
 def _some_at_a_time(texts: Iterable[str]) -> Iterator[list[str]]:
