@@ -116,9 +116,17 @@ def test_a_saved_run_needs_no_files_of_the_transformer(folder: Path, tmp_path: P
 
 
 OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "lists in its configuration": (
-        "DebertaV2",
-        {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]},
+    "lists in its configuration": ("DebertaV2", {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]}),
+    "tables in its configuration": (
+        "ModernBert",
+        {
+            "rope_parameters": {
+                kind: {"rope_type": "default", "rope_theta": 2.0} for kind in ("full_attention", "sliding_attention")
+            },
+            "pad_token_id": 0,
+            "initializer_range": 0.5,
+            "initializer_cutoff_factor": 3.0,
+        },
     ),
     "names of its own": ("DistilBert", {"hidden_dim": 16}),
     "places from behind padding": ("Roberta", {"pad_token_id": 1}),
@@ -136,21 +144,18 @@ def test_transformers_of_other_kinds_are_saved_with_all_that_makes_them(name: st
     np.testing.assert_array_equal(loaded.transform(TEXTS[:3]), model.transform(TEXTS[:3]))
 
 
-def test_settings_that_are_no_single_numbers_are_saved(tmp_path: Path) -> None:
-    turned = {kind: {"rope_type": "default", "rope_theta": 2.0} for kind in ("full_attention", "sliding_attention")}
-    options = {"rope_parameters": turned, "pad_token_id": 0, "initializer_range": 0.5, "initializer_cutoff_factor": 3.0}
-    write_transformer(tmp_path / "other", "ModernBert", **options)
-    model = fh.VAE(2, encoder=Pretrained(tmp_path / "other", trained=False), **SMALL).fit(TEXTS)
-    model.save(tmp_path / "run")
-    loaded = fh.load(tmp_path / "run", device="cpu")
-    np.testing.assert_array_equal(loaded.transform(TEXTS[:3]), model.transform(TEXTS[:3]))
-
-
 def test_texts_are_cut_where_places_end(tmp_path: Path) -> None:
     write_transformer(tmp_path / "other", "Roberta", pad_token_id=1)
     body = Pretrained(tmp_path / "other")
     with pytest.warns(UserWarning, match="1 of 1 texts have more than 18 pieces"):
         assert body(pieces_of(body, ["sun " * 100])).shape == (1, 8)
+
+
+def test_texts_are_read_whole_where_places_have_no_end(folder: Path) -> None:
+    body = Pretrained(folder)
+    body.transformer.config.max_position_embeddings = -1  # as XLNet's says
+    (ids,) = body.cut(["sun " * 100])
+    assert len(ids) == 102
 
 
 def test_held_out_and_later_texts_are_cut_as_those_of_the_fit(folder: Path) -> None:

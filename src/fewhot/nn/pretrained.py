@@ -174,7 +174,7 @@ def _most_pieces(transformer: Any) -> int | None:
     Some count places from behind that of padding, and so have fewer than they have vectors of places.
     """
     n_places = getattr(transformer.config, "max_position_embeddings", None)
-    if n_places is None:
+    if n_places is None or n_places < 0:  # some write -1
         return None
     tables = (table for table in transformer.modules() if isinstance(table, nn.Embedding))
     padding = [table.padding_idx for table in tables if table.num_embeddings == n_places]
