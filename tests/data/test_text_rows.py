@@ -208,3 +208,8 @@ def test_datasets_without_texts_or_columns_say_so() -> None:
         open_data("digits", texts=True)
     with pytest.raises(DataError, match=r"^text is 'review', and the dataset digits has no columns; give texts=True"):
         open_data("digits", text="review")
+
+
+def test_texts_are_not_their_own_labels(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"^text and label are both 'review'; name a column of labels of its own"):
+        open_data(written(tmp_path, "r.csv", table(",")), text="review", label="review")

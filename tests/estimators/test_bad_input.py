@@ -280,7 +280,6 @@ BAD_VSC: list[dict[str, Any]] = [
     *({"pretrain_spikes": value} for value in (-0.1, 0.7, NAN, "long")),
     *({"dense_start": value} for value in (-0.1, 0.7, NAN, "long")),
     *({"decoder_sees_gates": value} for value in (1, "yes", None)),
-    {"dense_start": 0.5, "alpha": 0.1},
     {"dense_start": 0.5, "l0": 2, "pretrain_spikes": 0.2},
     {"dense_start": 0.5, "l0": 2, "recipe": "uai2019"},
 ]

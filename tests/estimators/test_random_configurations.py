@@ -59,8 +59,8 @@ def draw_sparsity(rng: np.random.Generator, n_components: int) -> dict[str, Any]
 
 
 def draw_start(rng: np.random.Generator, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a gated model, some of those under the dial with a dense start."""
-    return options if "alpha" in options or rng.random() < 0.5 else {**options, "dense_start": rng.uniform(0, 0.6)}
+    """Return the options of a gated model, some with a dense start."""
+    return options if rng.random() < 0.5 else {**options, "dense_start": rng.uniform(0, 0.6)}
 
 
 def draw_counts_options(rng: np.random.Generator, n_components: int) -> dict[str, Any]:

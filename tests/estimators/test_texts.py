@@ -155,7 +155,7 @@ def test_words_can_be_counted_instead_of_read_in_order() -> None:
     assert not unread.module_.decoder.shares_words
 
 
-@pytest.mark.filterwarnings("ignore:.*texts have more than", "ignore:All words of 1 of 1 texts")
+@pytest.mark.filterwarnings("ignore:.*texts have more than", "ignore:All words of 1 of 1 texts", "ignore:.*not ASCII")
 @pytest.mark.parametrize(
     "texts",
     [[""], ["sea"], ["zzz qqq"], ["", "sea", "x" * 5000], ["café “naïve”", "\udce4 sea"], [" ".join(["sea"] * 3000)]],

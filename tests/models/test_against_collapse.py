@@ -216,6 +216,14 @@ def test_only_models_that_say_words_are_guarded_by_themselves(
     assert (free_bits[0] if free_bits else None, getattr(module.decoder, "word_dropout", None)) == guard
 
 
+@pytest.mark.parametrize("warm_up", [0.0, 0.3])
+def test_a_warm_up_comes_after_a_dense_start(warm_up: float) -> None:
+    model = fh.HSVAE(4, gate_prior=(4, 1), dense_start=0.4, against_collapse=AgainstCollapse(warm_up=warm_up))
+    schedule = model.set_params(**{**SMALL, "max_steps": 100}).fit(X).module_.schedules["kl_weight"]
+    steps = (0, 40, 40 + max(1, round(50 * warm_up)), 40 + max(1, round(100 * warm_up)))
+    assert [round(schedule(torch.tensor(step)).item(), 6) for step in steps] == [0, 0, 0.5 if warm_up else 1, 1]
+
+
 @pytest.mark.parametrize(
     ("model", "rows", "share"),
     [

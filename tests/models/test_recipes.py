@@ -195,6 +195,17 @@ def test_a_dense_start_begins_open_and_closes_under_the_dial(model: Any, options
     assert 0.4 < usual.posterior_of(Dense(x)).probs.mean() < 0.6
 
 
+@pytest.mark.parametrize(
+    ("model", "options"), [(vsc, {"alpha": 0.1}), (vsc, {"alpha": 0.1, "n_pseudo_inputs": 3}), (hsvae, {})]
+)
+def test_a_dense_start_begins_open_and_closes_under_a_fixed_prior(model: Any, options: dict[str, Any]) -> None:
+    built = model(SPEC, n_latent=20, hidden_layer_sizes=(3,), dense_start=0.5, n_steps=1000, **options)
+    weights = [built.knobs(torch.tensor(step)).values["kl_weight"].item() for step in (0, 500, 600, 700, 1000)]
+    assert weights == [0, 0, 0.5, 1, 1]
+    assert "dial_weight" not in built.schedules
+    assert built.posterior_of(Dense(torch.rand(50, SPEC.n_columns))).probs.mean() > 0.9
+
+
 def test_pseudo_inputs_replace_the_fixed_law_and_alpha_is_their_aggregate_rate() -> None:
     fixed = vsc(SPEC, n_latent=8, hidden_layer_sizes=(3,), n_pseudo_inputs=4, alpha=0.2)
     asked = vsc(SPEC, n_latent=8, hidden_layer_sizes=(3,), n_pseudo_inputs=4, l0=2.0, n_steps=100)

@@ -120,6 +120,19 @@ def test_every_text_ends_and_is_no_longer_than_allowed() -> None:
         assert (said[~ended] != PADDING).all()
 
 
+def test_a_beam_finds_no_less_likely_texts_than_greed() -> None:
+    texts = decoder(3).generate(5 * torch.randn(150, 2, generator=torch.Generator().manual_seed(1)))
+
+    def likelihoods(said: Tensor) -> Tensor:
+        texts_of = ([word for word in ids if word != PADDING] for ids in said.tolist())
+        return torch.tensor([_decoded_score(texts, row, ids) for row, ids in enumerate(texts_of)])
+
+    greedy = likelihoods(texts.greedy(8))
+    torch.testing.assert_close(likelihoods(texts.beam(1, 8)), greedy)
+    assert (likelihoods(texts.beam(2, 8)) >= greedy - 1e-4).all()
+    assert (likelihoods(texts.beam(2, 8)) > greedy + 1e-4).any()
+
+
 def test_a_beam_of_all_beginnings_finds_the_likeliest_text() -> None:
     texts = spoken(5)
     every = [[*words[:n], END] for n in range(3) for words in product(range(2, 5), repeat=n)]

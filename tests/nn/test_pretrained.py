@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 import fewhot as fh
-from fewhot.core.errors import FewhotError, InvalidParameterError
+from fewhot.core.errors import FewhotError, InvalidInputError, InvalidParameterError
 from fewhot.core.records import Tokens
 from fewhot.data import text_dataset
 from fewhot.nn import Pretrained
@@ -180,7 +181,7 @@ def test_a_run_on_other_pieces_is_not_resumed(folder: Path, tmp_path: Path) -> N
 
     fit(["caf sun", "sea"] * 10)
     with pytest.raises(FewhotError) as caught:
-        fit(["caf sun \u6f22", "sea"] * 10)  # the same words for the decoder
+        fit(["caf sun \u2603", "sea"] * 10)  # the same words for the decoder
     assert_one_sentence(caught.value)
 
 
@@ -224,6 +225,61 @@ def test_batches_hold_the_pieces_of_texts_that_have_more_of_them_than_words(fold
 def test_a_name_that_is_not_on_disk_says_how_to_get_it(name: str) -> None:
     with pytest.raises(FewhotError, match=r"^No transformer called .* is on disk, with its tokeniser; give the folder"):
         Pretrained(name)
+
+
+def _without_tokeniser(path: Path) -> None:
+    for file in path.iterdir():
+        if "token" in file.name:
+            file.unlink()
+
+
+def _with_config(**changes: Any) -> Callable[[Path], None]:
+    def change(path: Path) -> None:
+        config = json.loads((path / "config.json").read_text())
+        (path / "config.json").write_text(json.dumps(config | changes))
+
+    return change
+
+
+def _with_more_pieces(path: Path) -> None:
+    tokeniser = json.loads((path / "tokenizer.json").read_text())
+    tokeniser["model"]["vocab"]["new"] = 99
+    (path / "tokenizer.json").write_text(json.dumps(tokeniser))
+
+
+def _cut_short(path: Path) -> None:
+    weights = path / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (_without_tokeniser, "tokeniser"),
+        (
+            _with_config(num_hidden_layers=3),
+            r"^The files of .* lack 16 weights that its configuration asks for",
+        ),
+        (_with_config(hidden_size=4), r"^The folder .* holds no transformer that can be read, with its tokeniser"),
+        (_with_config(model_type="none"), r"^The folder .* holds no transformer that can be read, with its tokeniser"),
+        (_with_more_pieces, r"^The tokeniser of .* knows pieces up to 99, and its transformer has 14 vectors"),
+        (_cut_short, r"^The folder .* holds no transformer that can be read, with its tokeniser"),
+    ],
+    ids=["no-tokeniser", "no-weights", "other-widths", "other-kind", "other-pieces", "cut-short"],
+)
+def test_a_folder_whose_files_do_not_fit_is_refused(
+    spoil: Callable[[Path], None], sentence: str, tmp_path: Path
+) -> None:
+    spoil(write_transformer(tmp_path / "spoilt"))
+    with pytest.raises(FewhotError, match=sentence) as caught:
+        Pretrained(tmp_path / "spoilt")
+    assert_one_sentence(caught.value)
+
+
+def test_prepared_texts_are_refused_where_strings_were_cut(folder: Path) -> None:
+    model = fh.VAE(2, encoder=Pretrained(folder), **SMALL).fit(TEXTS)
+    with pytest.raises(InvalidInputError, match=r"^X was read by a vocabulary, and the pretrained encoder was fitted"):
+        model.transform(text_dataset(TEXTS[:3], model.vocabulary_))
 
 
 def test_numbers_are_not_read(folder: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from fewhot.cli import bench, data, demo, encode, evaluate, fit, report, reproduce, sample
-from fewhot.cli.exits import DEBUG, OneLineErrors
+from fewhot.cli.exits import DEBUG, OneLineErrors, in_flags
 from fewhot.core.version import __version__
 
 app = typer.Typer(
@@ -57,4 +57,4 @@ def run() -> None:
 
 
 def _one_line_warning(message: Any, *_: Any, **__: Any) -> None:
-    sys.stderr.write(f"fewhot: warning: {' '.join(str(message).split())}\n")
+    sys.stderr.write(f"fewhot: warning: {in_flags(' '.join(str(message).split()))}\n")

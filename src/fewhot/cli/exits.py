@@ -139,7 +139,7 @@ def in_flags(sentence: str) -> str:
     """
     told = _ARGUMENT.sub(lambda found: f"{_FLAGS[found[1]]} {found[2].strip(chr(39))}".rstrip(), sentence)
     told = told.replace("--texts True", "--texts")  # a flag without a value
-    told = _CHOICES.sub(r"--set \1=\2", told)
+    told = _CHOICES.sub(r"--set \1=\2", told).replace("against_collapse=.", '--set "against_collapse={...}".')
     told, known, names = told.partition(" Known: ")  # a list of settings, as a file spells them
     for name in ("random_state", "data_dir"):
         told = told.replace(name, _FLAGS[name])

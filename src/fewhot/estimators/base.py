@@ -31,6 +31,8 @@ from fewhot.models.sequence_decoder import MOST_WORDS, SequenceDecoder, SpokenTe
 
 DECODINGS = ("greedy", "beam", "sample")
 """Ways to say a text, by name."""
+MOST_BEAMS = 1000
+"""A step of the search looks at every word after each of them."""
 
 
 class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting):
@@ -79,6 +81,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
         return np.concatenate(parts)
 
     @in_float32()
+    @within_memory("give fewer codes at once, or fewer n_beams")
     def decode(
         self, Z: Any, how: str = "greedy", *, n_beams: int = 5, max_length: int = MOST_WORDS, random_state: Any = None
     ) -> np.ndarray:
@@ -104,7 +107,8 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
                 "decode says texts, and this model makes rows of numbers; call inverse_transform instead."
             )
         one_of("how", how, DECODINGS)
-        whole_number("n_beams", n_beams)
+        if whole_number("n_beams", n_beams) > MOST_BEAMS:
+            raise InvalidParameterError(f"n_beams is {n_beams}; it must be at most {MOST_BEAMS:,}.")
         whole_number("max_length", max_length)
         Z = codes_of(Z, self.module_.latent.n_latent)
         generator = stream(resolve_seed(random_state), "decode", device=self._device)

@@ -104,10 +104,6 @@ class GatedEstimator(LatentEstimator):
                 )
         if self.dense_start is not None:
             real_number("dense_start", self.dense_start, low=0, high=LONGEST_DENSE_START)
-        if self.dense_start and self._asked() is None:
-            raise InvalidParameterError(
-                "dense_start is followed by the dial, and the prior's rates are fixed; give density or l0 instead."
-            )
         if self.dense_start and self.recipe is not None:
             raise InvalidParameterError(
                 f"recipe={self.recipe!r} trains as published, and dense_start was given; leave one of them out."

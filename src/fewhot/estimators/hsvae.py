@@ -82,9 +82,10 @@ class HSVAE(GatedEstimator):
         six times the mean share, at most 0.4; where the mean share is above 0.3, halfway from it to 1.
     dense_start : float, default=None
         Share of the steps, at most 0.6, in which the gates begin open and nothing closes them, as in a dense VAE; then
-        the dial comes in over a tenth of the steps. A unit then stands for what its value says rather than for when
-        it is on: for data whose sources are there in many rows, such as half of them, with ``max_share`` to match.
-        None takes 0.3 for texts that are said word by word, and 0 for other rows.
+        the dial comes in over a tenth of the steps, or, where the prior is fixed, the divergence over a fifth. A unit
+        then stands for what its value says rather than for when it is on: for data whose sources are there in many
+        rows, such as half of them, with ``max_share`` to match, and for texts. None takes 0.3 for texts that are said
+        word by word under a dial, and 0 otherwise.
     kl_weight : float, default=None
         Weight of the values' divergence in training; reported bounds always have weight 1. None takes the recipe's, 1.
     gate_kl_weight : float, default=None

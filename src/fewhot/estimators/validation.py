@@ -88,7 +88,13 @@ def _texts(estimator: Any, texts: Any, fitting: bool, name: str) -> TextDataset:
     if isinstance(reader, Pretrained) and data.pieces is None:
         if fitting:
             estimator._reads_known_words = isinstance(texts, TextDataset)
-        if isinstance(texts, TextDataset) or getattr(estimator, "_reads_known_words", False):
+        reads_known_words = getattr(estimator, "_reads_known_words", False)
+        if isinstance(texts, TextDataset) or reads_known_words:
+            if not reads_known_words:
+                raise InvalidInputError(
+                    f"{name} was read by a vocabulary, and the pretrained encoder was fitted on strings, which it cuts "
+                    f"by itself; give strings."
+                )
             read = (" ".join(data.words(row)) for row in range(data.n_rows))
         else:
             read = as_read(texts, data.vocabulary, name)
@@ -158,16 +164,14 @@ def codes_of(Z: Any, n_units: int) -> Any:
     except ValueError as error:  # rows of different lengths
         raise InvalidInputError(f"The codes are no matrix ({error}); give (n, n_components) numbers.") from error
     if Z.dtype.kind not in "fiub":
-        raise InvalidTypeError(f"The codes are of type {Z.dtype}; inverse_transform takes real numbers.")
+        raise InvalidTypeError(f"The codes are of type {Z.dtype}; give real numbers.")
     if Z.ndim != 2 or Z.shape[1] != n_units:
-        raise InvalidInputError(
-            f"Codes of shape {Z.shape} were given; inverse_transform takes (n, {n_units}), as transform returns."
-        )
+        raise InvalidInputError(f"Codes of shape {Z.shape} were given; give (n, {n_units}), as transform returns.")
     if not Z.shape[0]:
         raise InvalidInputError(f"Codes of shape {Z.shape} were given; give at least one row.")
     values = Z.data if sp.issparse(Z) else Z
     if not (np.abs(values) <= np.finfo(np.float32).max).all():
-        raise InvalidInputError("The codes contain NaN or infinity; inverse_transform takes finite float32 numbers.")
+        raise InvalidInputError("The codes contain NaN or infinity; give finite float32 numbers.")
     return Z
 
 

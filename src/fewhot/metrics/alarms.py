@@ -96,7 +96,7 @@ def _gates_say_nothing(summary: Summary) -> Iterator[Alarm]:
             name="collapse",
             severity="serious",
             sentence=f"The codes carry {summary.value('information'):.2g} nats a row, so they say next to nothing "
-            f"about it; lower the weights of the KL, train longer, or give against_collapse= what keeps codes in use.",
+            f"about it; lower the weights of the KL, train longer, or keep codes in use by against_collapse=.",
         )
 
 
@@ -108,7 +108,7 @@ def _one_code(summary: Summary) -> Iterator[Alarm]:
             severity="serious",
             sentence=f"The codes cost {summary.value('information'):.2g} nats a row and tell rows apart by "
             f"{summary.value('mutual_information'):.2g}, so all rows have about the same one; lower the weights of the "
-            f"KL, train longer, or give against_collapse= what keeps codes in use.",
+            f"KL, train longer, or keep codes in use by against_collapse=.",
         )
 
 

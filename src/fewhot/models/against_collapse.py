@@ -28,8 +28,8 @@ class AgainstCollapse(Configurable):
     Attributes
     ----------
     warm_up
-        Share of the steps over which the divergence comes in; 0 has it in full from the start. None leaves what the
-        model does by itself.
+        Share of the steps over which the divergence comes in, after a dense start if there is one; 0 has it in full
+        at once. None leaves what the model does by itself.
     free_bits
         Nats a row, in the mean of a batch, below which nothing pushes the divergence further down.
     word_dropout
@@ -71,10 +71,12 @@ class AgainstCollapse(Configurable):
 
     def change(self, model: LatentModel, n_steps: int) -> None:
         """Change a fresh model that is to be trained for ``n_steps`` steps."""
-        if self.warm_up:
-            model.schedules["kl_weight"] = Linear(0.0, 1.0, max(1, int(self.warm_up * n_steps)))
-        elif self.warm_up is not None:
-            model.schedules.pop("kl_weight", None)
+        if self.warm_up is not None:
+            begin = _begin_of_divergence(model)
+            if self.warm_up or begin:
+                model.schedules["kl_weight"] = Linear(0.0, 1.0, max(1, int(self.warm_up * n_steps)), begin)
+            else:
+                model.schedules.pop("kl_weight", None)
         if self.free_bits:
             _divergence_of(model).free_bits = float(self.free_bits)
         if self.word_dropout:
@@ -91,6 +93,12 @@ def unless_told(model: LatentModel) -> AgainstCollapse:
         return AgainstCollapse()
     is_whole = any(isinstance(term, KL) for term in model.objective.terms)
     return AgainstCollapse(free_bits=FREE_BITS if is_whole else 0.0, word_dropout=WORD_DROPOUT)
+
+
+def _begin_of_divergence(model: LatentModel) -> int:
+    """Return the step at which the divergence begins to come in: later than the first after a dense start."""
+    schedule = model.schedules.get("kl_weight")
+    return schedule.begin if isinstance(schedule, Linear) else 0
 
 
 def _divergence_of(model: LatentModel) -> KL:

@@ -80,7 +80,7 @@ def encoder_for(
     if not isinstance(choice, str) or choice not in BODIES:
         raise InvalidParameterError(
             f"encoder is {choice!r}; it must be 'auto', 'mlp', 'conv', 'gru', the name of a body that you registered, "
-            f"a fewhot.nn.Pretrained for texts, or a torch module from rows (B, {spec.n_columns}) to vectors (B, H)."
+            f"a fewhot.nn.Pretrained for texts, or a torch module from {_read_of(spec)} to vectors (B, H)."
         )
     try:
         body = BODIES[choice](spec.n_columns, hidden_layer_sizes, activation)
@@ -132,9 +132,10 @@ def rate_decay(n_steps: int) -> Cosine:
     return Cosine(1.0, 0.1, max(1, int(0.4 * n_steps)), begin=int(0.6 * n_steps))
 
 
-def schedules_for(n_steps: int, warm_up: float = 0.2) -> dict[str, Schedule]:
-    """Return a divergence that comes in over the first share ``warm_up`` of the steps, and the decay of the rate."""
-    return {"kl_weight": Linear(0.0, 1.0, max(1, int(warm_up * n_steps))), "learning_rate": rate_decay(n_steps)}
+def schedules_for(n_steps: int, warm_up: float = 0.2, begin: int = 0) -> dict[str, Schedule]:
+    """Return a divergence that comes in from ``begin`` on over a share of the steps, and the decay of the rate."""
+    divergence = Linear(0.0, 1.0, max(1, int(warm_up * n_steps)), begin)
+    return {"kl_weight": divergence, "learning_rate": rate_decay(n_steps)}
 
 
 def features_for(spec: DataSpec) -> Features:
@@ -142,6 +143,13 @@ def features_for(spec: DataSpec) -> Features:
     if spec.unit_interval:
         return Identity()
     return Log1p() if spec.counts else Standardise(spec.n_columns, centre=not spec.sparse)
+
+
+def _read_of(spec: DataSpec) -> str:
+    """Return what a module of the user's is given."""
+    if spec.kind == "text":
+        return "ids and which of them are there, two (B, T) tensors,"
+    return f"rows (B, {spec.n_columns})"
 
 
 def _natural_likelihood(spec: DataSpec) -> str:

@@ -24,8 +24,9 @@ class GatingPolicy:
     number of active units and bounds the share of rows that any one of them serves, which keeps the others in work;
     its prices stop before the end, and the learning rate falls to next to nothing.
 
-    A dense start turns the order round: gates begin open, the divergence comes in at once, and the dial closes gates
-    later. What a unit stands for is then settled by its values, not by when it is on.
+    A dense start turns the order round: gates begin open and are closed later, by the dial, for which the divergence
+    comes in at once, or where there is none by the divergence under a fixed prior. What a unit stands for is then
+    settled by its values, not by when it is on.
 
     Reviving units that have died was measured and left out: see the decision records.
 
@@ -40,7 +41,8 @@ class GatingPolicy:
     crowding
         How many times the mean share of rows one unit may serve under the dial.
     dense_start
-        Share of the steps before the dial comes in, over a tenth of them; 0 has it from the first step.
+        Share of the steps before what closes gates comes in, the dial over a tenth of them, a fixed prior over
+        ``warm_up``; 0 has it from the first step.
     """
 
     temperature: float = 1.0
@@ -62,11 +64,14 @@ class GatingPolicy:
         """Return the gate used in training."""
         return BinaryConcrete(self.temperature, "straight-through")
 
-    def schedules(self, n_steps: int) -> dict[str, Schedule]:
+    def schedules(self, n_steps: int, l0: float | None = None) -> dict[str, Schedule]:
         """Return what changes over training: the learning rate, and the weight of the divergence or of the dial."""
         if not self.dense_start:
             return schedules_for(n_steps, self.warm_up)
-        closing = Linear(0.0, 1.0, max(1, int(CLOSING * n_steps)), begin=int(self.dense_start * n_steps))
+        begin = int(self.dense_start * n_steps)
+        if l0 is None:
+            return schedules_for(n_steps, self.warm_up, begin)
+        closing = Linear(0.0, 1.0, max(1, int(CLOSING * n_steps)), begin)
         return {**schedules_for(n_steps, DENSE_WARM_UP), "dial_weight": closing}
 
     def dial(self, l0: float | None, n_latent: int, n_steps: int, max_share: float | None = None) -> list[Dial]:

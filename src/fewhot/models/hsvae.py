@@ -48,9 +48,9 @@ def hsvae(
     with :math:`K_j = \mathrm{KL}(\mathrm{Beta}(a_j,b_j)\,\|\,\mathrm{Beta}(a,b))` in the hierarchical form and the
     smaller :math:`B(\tfrac{b_j}{a_j+b_j}\,\|\,\tfrac{b}{a+b})` in the collapsed one. ``gate_prior`` is
     :math:`(a, b)`, the concentrations of being off and on; ``l0`` learns them and holds the mean number of active
-    units by a dial, none serving more than ``max_share`` of the rows, after a share ``dense_start`` of the steps in
-    which gates begin open. In the hierarchical form ``spike_std`` gives the
-    spike a width in training, and ``slab_sees_gamma`` lets slabs depend on the drawn rates:
+    units by a dial, none serving more than ``max_share`` of the rows. Gates begin open where ``dense_start`` is the
+    share of the steps before anything closes them. In the hierarchical form ``spike_std`` gives the spike a width in
+    training, and ``slab_sees_gamma`` lets slabs depend on the drawn rates:
     :math:`\tfrac{b_j}{a_j+b_j}\,G_j` becomes :math:`\mathbb{E}_v[v_j\,G_j(v)]`. ``faithful`` trains as published: a and
     b from softplus heads, a temperature of 0.5, no warm-up and a constant rate.
     """
@@ -72,7 +72,7 @@ def hsvae(
         decoder=decoder_for(n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
         objective=Objective([Reconstruction(), KL(kl_weight, gate_kl_weight), *dial]),
         inference=Amortised(),
-        schedules={} if faithful else policy.schedules(n_steps),
+        schedules={} if faithful else policy.schedules(n_steps, l0),
     )
 
 

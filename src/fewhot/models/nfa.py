@@ -85,7 +85,7 @@ def nfa(
         decoder=Decoder(n_latent, widths, likelihood_for(seen, likelihood), activation),
         objective=Objective([Reconstruction(), KL(kl_weight), *JOINT_UNITS.dial(l0, n_latent, n_steps, max_share)]),
         inference=procedure,
-        schedules={**({} if l0 is None else JOINT_UNITS.schedules(n_steps)), **(schedules or {})},
+        schedules={**({} if l0 is None else JOINT_UNITS.schedules(n_steps, l0)), **(schedules or {})},
     )
 
 

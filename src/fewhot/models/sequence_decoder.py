@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from fewhot.core.checks import real_number
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
@@ -209,13 +210,14 @@ class SpokenTexts(NamedTuple):
     @torch.no_grad()
     def greedy(self, max_length: int = MOST_WORDS) -> Tensor:
         """Return texts whose every word is the likeliest after those before, as padded ids (..., B, T)."""
-        return self.said(lambda scores: scores.argmax(-1), max_length)
+        return self.said(_likeliest, max_length)
 
     @torch.no_grad()
     def beam(self, n_beams: int = 5, max_length: int = MOST_WORDS) -> Tensor:
         """Return the likeliest texts that a search finds which keeps ``n_beams`` beginnings, as padded ids (..., B, T).
 
-        A text that has ended competes with longer ones as it is.
+        A text that has ended competes with longer ones as it is, and so does the greedy text, whose beginning the
+        search may have dropped.
         """
         codes = self.codes.flatten(0, -2)
         n, n_words = len(codes), self.decoder.head.n_columns
@@ -240,20 +242,38 @@ class SpokenTexts(NamedTuple):
             state, ended = state[:, origin], ended[origin] | (word == END)
             if bool(ended.all()):
                 break
-        best = first[:, 0] + score.argmax(-1)
-        return texts[best].view(*self.codes.shape[:-1], -1)
+        of_found, best = score.max(-1)
+        greedy, of_greedy = self._scored_as_said(_likeliest, max_length)
+        likeliest = _chosen_texts(of_greedy > of_found, greedy, texts[first[:, 0] + best])
+        return likeliest.view(*self.codes.shape[:-1], -1)
 
     def said(self, choose: Choose, max_length: int) -> Tensor:
         """Return texts, word by word as ``choose`` says, until all have ended; the last word is an end."""
+        return self._scored_as_said(choose, max_length)[0].view(*self.codes.shape[:-1], -1)
+
+    def _scored_as_said(self, choose: Choose, max_length: int) -> tuple[Tensor, Tensor]:
+        """Return the texts, (N, T), and their log-probabilities, (N,)."""
         codes = self.codes.flatten(0, -2)
         word = torch.full((len(codes),), END, dtype=torch.int64, device=codes.device)
         ended = torch.zeros_like(word, dtype=torch.bool)
-        state, texts = None, []
+        state, texts, total = None, [], codes.new_zeros(len(codes), dtype=torch.float32)
         for place in range(max_length + 1):
             scores, state = self.decoder.next_word(codes, word, state)
             word = torch.full_like(word, END) if place == max_length else choose(scores)
             texts.append(torch.where(ended, PADDING, word))
+            total += torch.where(ended, 0.0, scores.gather(1, word[:, None])[:, 0])
             ended = ended | (word == END)
             if bool(ended.all()):
                 break
-        return torch.stack(texts, dim=-1).view(*self.codes.shape[:-1], -1)
+        return torch.stack(texts, dim=-1), total
+
+
+def _likeliest(scores: Tensor) -> Tensor:
+    return scores.argmax(-1)
+
+
+def _chosen_texts(first_ones: Tensor, one: Tensor, other: Tensor) -> Tensor:
+    """Return texts of the one, where ``first_ones`` says so, and else of the other, padded alike."""
+    width = max(one.shape[1], other.shape[1])
+    one, other = (F.pad(ids, (0, width - ids.shape[1]), value=PADDING) for ids in (one, other))
+    return torch.where(first_ones[:, None], one, other)

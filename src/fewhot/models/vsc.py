@@ -59,7 +59,7 @@ def vsc(
     units by a dial, none serving more than ``max_share`` of the rows. ``joint`` learns which units go together, too.
     With ``n_pseudo_inputs`` the prior is the mixture of `PseudoInputPrior`, ``alpha`` its aggregate rate, and the
     divergence that of `PseudoInputKL`. ``pretrain_spikes`` is the share of the steps in which only gates carry
-    information, ``dense_start`` the share in which gates begin open and no dial closes them. With
+    information, ``dense_start`` the share in which gates begin open and nothing closes them. With
     ``decoder_sees_gates`` the decoder is told s beside z: :math:`p(x|z,s)`.
     ``faithful`` trains as published: :math:`\log\gamma = -\mathrm{ReLU}(-v)`, a soft sharp sigmoid from 50 to 200
     and no warm-up; after spike pre-training the rate drops to a tenth.
@@ -95,15 +95,17 @@ def vsc(
         ),
         objective=Objective([Reconstruction(), kl, *policy.dial(l0, n_latent, n_steps, max_share)]),
         inference=Amortised(),
-        schedules=_schedules(policy, n_steps, pretrain_spikes, faithful),
+        schedules=_schedules(policy, l0, n_steps, pretrain_spikes, faithful),
     )
 
 
-def _schedules(policy: GatingPolicy, n_steps: int, pretrain_spikes: float, faithful: bool) -> Mapping[str, Schedule]:
+def _schedules(
+    policy: GatingPolicy, l0: float | None, n_steps: int, pretrain_spikes: float, faithful: bool
+) -> Mapping[str, Schedule]:
     slabs_from = int(pretrain_spikes * n_steps)
     slabs = Linear(0.0, 1.0, max(1, int(RAMP_SHARE * slabs_from)), begin=slabs_from)
     spikes_first: dict[str, Schedule] = {"slab_share": slabs} if pretrain_spikes else {}
     if faithful:
         drop = {"learning_rate": Piecewise([1.0, 0.1], [slabs.settled_at])} if pretrain_spikes else {}
         return {"sharpness": Linear(50.0, 200.0, n_steps), **spikes_first, **drop}
-    return {**policy.schedules(n_steps), **spikes_first}
+    return {**policy.schedules(n_steps, l0), **spikes_first}

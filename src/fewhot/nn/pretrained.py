@@ -135,14 +135,42 @@ def _on_disk(name: str) -> tuple[Any, str]:
     """Return a transformer and its tokeniser as JSON; nothing is fetched."""
     transformers = _transformers()
     try:
-        model = transformers.AutoModel.from_pretrained(name, local_files_only=True, dtype=torch.float32)
+        model, found = transformers.AutoModel.from_pretrained(
+            name, local_files_only=True, dtype=torch.float32, output_loading_info=True
+        )
         tokeniser = transformers.AutoTokenizer.from_pretrained(name, local_files_only=True, use_fast=True)
-        return model, tokeniser.backend_tokenizer.to_str()
-    except (OSError, ValueError, AttributeError) as error:
+        pieces = tokeniser.backend_tokenizer.to_str()
+    except Exception as error:  # of many kinds: the files are read by several packages
+        if name and Path(name).is_dir():
+            raise FewhotError(
+                f"The folder {name!r} holds no transformer that can be read, with its tokeniser; give one that "
+                f"save_pretrained of both has written."
+            ) from error
         raise FewhotError(
             f"No transformer called {name!r} is on disk, with its tokeniser; give the folder of one, or fetch it first "
             f"by transformers.AutoModel.from_pretrained({name!r}) and AutoTokenizer.from_pretrained({name!r})."
         ) from error
+    _check_whole(name, model, found["missing_keys"], tokeniser)
+    return model, pieces
+
+
+def _check_whole(name: str, model: Any, missing: Iterable[str], tokeniser: Any) -> None:
+    """Refuse weights that the files do not have, which would be drawn at random, and a tokeniser without pieces."""
+    weights = [key for key in missing if key in dict(model.named_parameters()) and not key.startswith("pooler.")]
+    if weights:
+        raise FewhotError(
+            f"The files of {name!r} lack {len(weights)} weights that its configuration asks for, such as "
+            f"{min(weights)!r}; give a transformer whose files fit together."
+        )
+    known = tokeniser.get_vocab()
+    if set(known) <= set(tokeniser.all_special_tokens):
+        raise FewhotError(f"{name!r} has no tokeniser beside its transformer; give a folder with the files of both.")
+    n_vectors = model.get_input_embeddings().num_embeddings
+    if max(known.values()) >= n_vectors:
+        raise FewhotError(
+            f"The tokeniser of {name!r} knows pieces up to {max(known.values())}, and its transformer has {n_vectors} "
+            f"vectors of pieces; give files that fit together."
+        )
 
 
 def _of_architecture(architecture: Mapping[str, Any]) -> Any:

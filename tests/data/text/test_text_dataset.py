@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from fewhot.core.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from fewhot.core.records import DataSpec, Tokens
 from fewhot.data import TextDataset, Vocabulary, text_dataset
-from fewhot.data.text import text_width
+from fewhot.data.text import is_text, text_width
 from fewhot.data.text.building import LONGEST
 
 WORDS = ["sun", "sea", "air", "sand", "_UNK", "wind", "moon"]
@@ -235,6 +235,23 @@ def test_texts_of_which_nothing_is_left_are_told() -> None:
         pytest.warns(UserWarning, match=r"^1 of 1 texts have no words left"),
     ):
         text_dataset(["\u4f60\u597d"])
+
+
+def test_letters_that_are_lost_are_told() -> None:
+    russian = "\u041f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440!"
+    with pytest.warns(UserWarning, match=r"^75% of the characters are letters that are not ASCII, which words of"):
+        assert text_dataset([russian]).words(0) == ["!"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        text_dataset([russian], tokeniser="spaces")
+        text_dataset(["na\u00efve \u2013 " + "and long " * 20])
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_texts_are_known_behind_many_that_are_missing(missing: Any) -> None:
+    assert is_text([missing] * 200 + ["sea"])
+    assert not is_text([missing] * 200)
+    assert not is_text(np.full(200, np.nan))
 
 
 def test_texts_of_unknown_words_alone_are_told() -> None:

@@ -86,3 +86,14 @@ def test_spacy_cuts_as_the_published_texts_are_cut() -> None:
     pytest.importorskip("spacy", reason="needs spaCy: pip install 'fewhot[text]'")
     assert tokenise("I can't go to any website.", "spacy") == ["i", "ca", "nt", "go", "to", "any", "website", "."]
     assert tokenise("") == []
+
+
+def test_white_space_and_dashes_of_any_kind_part_words() -> None:
+    assert tokenise("hot\u00a0few so\u2003cold\u2028sea\u2014blue", "plain") == [
+        "hot",
+        "few",
+        "so",
+        "cold",
+        "sea",
+        "blue",
+    ]

@@ -104,18 +104,27 @@ def test_a_point_decides_with_a_pretrained_encoder(changes: dict[str, float], fo
     "hoyers", [(0.31, 0.4, 0.55, 0.72, 0.85), (0.25, 0.4, 0.55, 0.72, 0.79), (0.25, 0.56, 0.55, 0.72, 0.85)]
 )
 def test_sparsity_must_rise_over_a_wide_range(hoyers: tuple[float, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    for prior, hoyer in zip(PRIORS["hsvae_yahoo"], hoyers, strict=True):
+    for prior, hoyer in zip(PRIORS["hsvae_yahoo", 768], hoyers, strict=True):
         monkeypatch.setitem(HOYER, prior, hoyer)
     assert not holds(FIGURE_3, rows())
 
 
-@pytest.mark.parametrize("dial", [[12.0, 1.0], [24.0, 1.0], 150.0])
+@pytest.mark.parametrize("dial", [[12.0, 1.0], [80.0, 1.0], 150.0])
 def test_every_sparse_setting_is_compared(dial: Any) -> None:
     measured = [
         Row(row.settings, {**row.numbers, "accuracy_sample": 0.2}) if row.settings.get("dial") == dial else row
         for row in rows()
     ]
     assert not holds(FIGURE_2, measured)
+
+
+def test_many_units_under_a_prior_begin_open() -> None:
+    started = {
+        (cell.settings["n_units"], isinstance(cell.settings["dial"], list))
+        for cell in accuracy_cells(False)
+        if cell.kind == "prokhorov-texts" and getattr(fitting.estimator(cell.settings), "dense_start", 0.0)
+    }
+    assert started == {(768, True), (768, False)}
 
 
 def test_runs_that_differ_are_told() -> None:

@@ -52,6 +52,8 @@ def read_text_rows(path: Path, column: str | None = None, label: str | int | Non
         return read_txt(path, label, column)
     if column is None:
         raise DataError(f"{path} has columns, and none was named for the texts; name one by text=.")
+    if column == label:
+        raise DataError(f"text and label are both {column!r}; name a column of labels of its own, or leave label out.")
     texts: list[str] = []
     labels: list[Any] = []
     for number, record in stream_records(path, column):

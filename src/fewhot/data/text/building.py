@@ -21,7 +21,9 @@ from fewhot.data.text.vocabulary import N_WORDS, UNKNOWN, UNKNOWN_WORD, Vocabula
 LONGEST = 500
 """How many words of a text are read unless something else is said: recurrent networks go through them one by one."""
 _LOOKED_AT = 100
-"""How many entries are looked at for a string; the others are checked when they are read."""
+"""How many entries that are there are looked at for a string; the others are checked when they are read."""
+_TOLD_FROM = 0.01
+"""The share of characters that are lost letters from which that is told."""
 
 
 def text_dataset(
@@ -65,12 +67,13 @@ def text_dataset(
     """
     if vocabulary is not None:
         _check_alone(vocabulary, tokeniser=tokeniser, n_words=n_words, max_length=max_length)
-        data = TextDataset.of(_words_of(texts, vocabulary.tokeniser, vocabulary.max_length, name), vocabulary)
+        words = _words_of(texts, vocabulary.tokeniser, vocabulary.max_length, name, fitting=False)
+        data = TextDataset.of(words, vocabulary)
         _warn_of_unknown(data)
         return data
     tokeniser = "plain" if tokeniser is None else tokeniser
     max_length = LONGEST if max_length is None else whole_number("max_length", max_length)
-    words = _words_of(texts, tokeniser, max_length, name)
+    words = _words_of(texts, tokeniser, max_length, name, fitting=True)
     return _numbered(words, N_WORDS if n_words is None else n_words, tokeniser, max_length)
 
 
@@ -83,14 +86,23 @@ def as_read(texts: Iterable[str], vocabulary: Vocabulary, name: str = "X") -> It
 
 
 def is_text(X: Any) -> bool:
-    """Say whether X is a list, a tuple, a column of a frame or an array with a string or bytes among its first entries.
+    """Say whether X is a list, a tuple, a column of a frame or an array whose first entries have a string or bytes.
+
+    Entries that are missing are passed over.
 
     >>> is_text(["few", "hot"]), is_text(np.array([b"few"])), is_text([[1.0, 2.0]]), is_text("few")
     (True, True, False, False)
     """
     if not isinstance(X, list | tuple) and (getattr(X, "ndim", len(getattr(X, "shape", ()))) != 1 or sp.issparse(X)):
         return False
-    return any(isinstance(entry, str | bytes) for entry in islice(X, _LOOKED_AT))
+    if getattr(getattr(X, "dtype", None), "kind", "O") in "biufc":
+        return False
+    there = (entry for entry in X if not _is_missing(entry))
+    return any(isinstance(entry, str | bytes) for entry in islice(there, _LOOKED_AT))
+
+
+def _is_missing(entry: Any) -> bool:
+    return entry is None or (isinstance(entry, float) and entry != entry) or type(entry).__name__ == "NAType"
 
 
 def strings_of(texts: Iterable[Any], name: str = "X") -> Iterator[str]:
@@ -119,15 +131,20 @@ def _check_alone(vocabulary: Any, **arguments: Any) -> None:
         )
 
 
-def _words_of(texts: Iterable[str], tokeniser: str, max_length: int | None, name: str) -> Iterator[list[str]]:
-    """Go through the words of each text; say once how many were cut, and how many have nothing left."""
+def _words_of(
+    texts: Iterable[str], tokeniser: str, max_length: int | None, name: str, *, fitting: bool
+) -> Iterator[list[str]]:
+    """Go through the words of each text; say once how many were cut, and how many lost letters or all words."""
     cut = tokeniser_called(tokeniser)
-    n_cut = n_lost = n_texts = 0
+    n_cut = n_lost = n_texts = n_lost_letters = n_characters = 0
     for text in strings_of(texts, name):
         words = cut(text)
         n_texts += 1
         n_cut += max_length is not None and len(words) > max_length
-        n_lost += not words and not text.isascii() and not text.isspace()
+        n_characters += len(text)
+        if not text.isascii() and tokeniser != "spaces":
+            n_lost += not words and not text.isspace()
+            n_lost_letters += sum(letter.isalpha() and not letter.isascii() for letter in text)
         yield words[:max_length]
     if not n_texts:
         raise InvalidInputError(f"{name} has no texts; give at least one.")
@@ -135,10 +152,20 @@ def _words_of(texts: Iterable[str], tokeniser: str, max_length: int | None, name
         warn_caller(f"{n_cut} of {n_texts} texts have more than {max_length} words and were cut there.", UserWarning)
     if n_lost:
         warn_caller(
-            f"{n_lost} of {n_texts} texts have no words left, for {tokeniser!r} leaves out what is not ASCII; give "
-            f"text_dataset(texts, tokeniser='spaces') to keep it.",
+            f"{n_lost} of {n_texts} texts have no words left, for {tokeniser!r} leaves out what is not ASCII; "
+            f"{_remedy(fitting)} to keep it.",
             UserWarning,
         )
+    elif n_lost_letters > _TOLD_FROM * n_characters:
+        warn_caller(
+            f"{n_lost_letters / n_characters:.0%} of the characters are letters that are not ASCII, which words of "
+            f"{tokeniser!r} are without; {_remedy(fitting)} to keep them.",
+            UserWarning,
+        )
+
+
+def _remedy(fitting: bool) -> str:
+    return "read texts with tokeniser='spaces'" if fitting else "fit on texts that are read with tokeniser='spaces'"
 
 
 def _warn_of_unknown(data: TextDataset) -> None:

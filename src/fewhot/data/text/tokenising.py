@@ -16,6 +16,7 @@ TOKENISERS = ("spacy", "plain", "spaces")
 """The names that `tokenise` knows."""
 
 _LINK = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
+_BETWEEN = re.compile(r"[\s\u2010-\u2015]+")
 _DROPPED = re.compile(r"[^\x00-\x7f]|[\"'`,]")
 _WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
 
@@ -23,7 +24,8 @@ _WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
 def clean(text: str) -> str:
     """Return a text without hyperlinks, characters beyond ASCII, quotation marks and commas.
 
-    White space becomes single spaces. That commas go is not in the paper, but in its files.
+    White space and long dashes, which stand between words, become single spaces. That commas go is not in the paper,
+    but in its files.
 
     References
     ----------
@@ -34,7 +36,7 @@ def clean(text: str) -> str:
     >>> clean("Can't we,  say “naïve”? See https://example.org/a?b=c now")
     'Cant we say nave? See now'
     """
-    return " ".join(_DROPPED.sub("", _LINK.sub(" ", text)).split())
+    return " ".join(_DROPPED.sub("", _BETWEEN.sub(" ", _LINK.sub(" ", text))).split())
 
 
 def tokenise(text: str, tokeniser: str = "plain") -> list[str]:

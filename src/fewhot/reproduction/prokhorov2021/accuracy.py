@@ -180,8 +180,8 @@ FIGURE_2 = Entry(
     source=f"{PAPER}, figure 2",
     data=tuple(CORPORA),
     protocol=(
-        f"{PROTOCOL} HSVAE under {len(PRIORS[YAHOO])} priors, and of {COMPARED} units with {_HELD} of them held "
-        f"active, gates beginning open; MAT-VAE under {len(MIXES)}, the VAE of {COMPARED} units under "
+        f"{PROTOCOL} HSVAE under {len(PRIORS[YAHOO, COMPARED])} priors, and of {COMPARED} units with {_HELD} of them "
+        f"held active, gates beginning open; MAT-VAE under {len(MIXES)}, the VAE of {COMPARED} units under "
         f"{_n_weights(MATCHING_WEIGHTS)} weights; a recurrent network trained by the labels; three seeds."
     ),
     published=(

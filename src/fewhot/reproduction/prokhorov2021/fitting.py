@@ -97,7 +97,7 @@ def estimator(settings: Mapping[str, Any], data_dir: Path | None = None) -> VAE 
     if model in (HIERARCHICAL, PRETRAINED_HIERARCHICAL):
         weights = {"kl_weight": weight, "gate_kl_weight": settings["gate_weight"], "against_collapse": UNGUARDED}
         if isinstance(dial, list):
-            return HSVAE(**common, **weights, gate_prior=tuple(dial))
+            return HSVAE(**common, **weights, gate_prior=tuple(dial), dense_start=settings.get("dense_start", 0.0))
         return HSVAE(**common, **weights, l0=min(dial, settings["n_units"] / 2), dense_start=DENSE_START)
     if model == MATCHED:
         weights = {"kl_weight": weight, "mmd_weight": settings["mmd_weight"], "against_collapse": UNGUARDED}

@@ -38,9 +38,9 @@ def judge_sparsity(measured: Measurements) -> list[Reading]:
     checks = []
     for data, n_units in product(CORPORA, WIDTHS):
         here = measured.where(data=data, n_units=n_units, model=HIERARCHICAL)
-        means = [here.value("hoyer_sample", dial=list(prior)).mean for prior in PRIORS[data]]
-        spreads = [_deviation(here.where(dial=list(prior))) for prior in PRIORS[data]]
-        empty = [here.value("empty_sample", dial=list(prior)).mean for prior in PRIORS[data]]
+        means = [here.value("hoyer_sample", dial=list(prior)).mean for prior in PRIORS[data, n_units]]
+        spreads = [_deviation(here.where(dial=list(prior))) for prior in PRIORS[data, n_units]]
+        empty = [here.value("empty_sample", dial=list(prior)).mean for prior in PRIORS[data, n_units]]
         where = f"{CORPORA[data]}, {n_units} units"
         told = ", ".join(f"{mean:.3f}" for mean in means)
         rises = all(later > earlier for earlier, later in pairwise(means))
@@ -78,7 +78,7 @@ def draw_sparsity(measured: Measurements) -> dict[str, Figure]:
         figure, axes = panels(len(CORPORA), 2)
         for (row, data), (column, model) in product(enumerate(CORPORA), enumerate((HIERARCHICAL, MATCHED))):
             panel = axes[row, column]
-            dials: tuple[Any, ...] = MIXES if model == MATCHED else tuple(list(prior) for prior in PRIORS[data])
+            dials: list[Any] = list(MIXES) if model == MATCHED else [list(prior) for prior in PRIORS[data, n_units]]
             for colour, dial in zip(COLOURS, dials, strict=False):
                 here = measured.where(data=data, n_units=n_units, model=model, dial=dial).rows
                 lines = np.array([r.arrays["curve_hoyer_sample"] for r in here if "curve_hoyer_sample" in r.arrays])
