@@ -139,6 +139,8 @@ BAD: list[dict[str, Any]] = [
     {"max_steps": 0},
     {"batch_size": 2.5},
     {"learning_rate": 0},
+    {"learning_rate": 1e38},
+    {"learning_rate": 1e30, "weight_decay": 1e10},
     {"threshold": 2},
     {"threshold": "best"},
     {"threshold_average": "samples"},
@@ -188,3 +190,10 @@ def test_a_fitted_head_stays_what_it_is() -> None:
     before = model.predict_proba(X)
     model.set_params(head="softmax", hidden_layer_sizes=(5,))
     np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+@pytest.mark.parametrize("form", [lambda y: y.to_sparse(), lambda y: y.bfloat16()])
+def test_labels_may_be_tensors_of_every_kind(form: Any) -> None:
+    X, Y = rows(40)
+    ours, theirs = (small("logistic", max_steps=3).fit(X, y) for y in (form(torch.tensor(Y)), Y))
+    np.testing.assert_array_equal(ours.weights_, theirs.weights_)

@@ -12,7 +12,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import fewhot as fh
-from fewhot.baselines import EASE, LDA, Popularity
+from fewhot.baselines import EASE, LDA, LabelHead, Popularity
 from fewhot.cli.runs import load_run
 from fewhot.core.errors import NotSavableError, RunFolderError
 from tests.baselines.cases import EVERY, histories, recommender
@@ -47,6 +47,14 @@ def test_topics_are_saved(tmp_path: Path) -> None:
     assert again.perplexity(X) == model.perplexity(X)
     assert again.top_words(2).up == model.top_words(2).up
     assert list(again.get_feature_names_out()) == ["lda0", "lda1"]
+
+
+@pytest.mark.parametrize("sizes", [(100,), [100], ()], ids=str)
+def test_sequences_come_back_as_they_were_given(sizes: Any, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    model = LabelHead(hidden_layer_sizes=sizes, max_steps=2, random_state=0).fit(X, (X > 0).astype(int))
+    model.save(tmp_path)
+    assert fh.load(tmp_path).get_params() == model.get_params()
 
 
 def test_names_of_items_are_kept(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 import fewhot as fh
 from fewhot.baselines import TextClassifier, text_network
 from fewhot.baselines.text_network import TextNetwork, train
-from fewhot.core.errors import DivergedError, FewhotError, NotSavableError, RunFolderError
+from fewhot.core.errors import DivergedError, FewhotError, InvalidInputError, NotSavableError, RunFolderError
 from fewhot.core.records import Tokens
 from fewhot.data import text_dataset
 from fewhot.data.length_order import LengthOrder
@@ -448,13 +448,18 @@ def test_a_transformer_learns_or_is_read_once(folder: Path, trained: bool, tmp_p
     assert any(not torch.equal(now[name], before[name]) for name in before) == trained
     assert all(torch.equal(encoder.state_dict()[name], before[name]) for name in before)
     assert model.score(SENTENCES, KINDS) > 0.7
-    np.testing.assert_allclose(
-        model.predict_proba(text_dataset(SENTENCES[:4], model.vocabulary_)), model.predict_proba(SENTENCES[:4])
-    )
     model.save(tmp_path / "run")
     again = fh.load(tmp_path / "run", device="cpu")
     assert np.array_equal(again.predict_proba(SENTENCES), model.predict_proba(SENTENCES))
     assert again.fit(SENTENCES, KINDS).n_iter_ == 4  # fitted again, from the transformer of the run
+
+
+def test_a_transformer_reads_texts_as_it_read_those_of_the_fit(folder: Path) -> None:
+    model = small(Pretrained(folder), max_epochs=1).fit(text_dataset(SENTENCES), KINDS)
+    prepared = text_dataset(SENTENCES[:4], model.vocabulary_)
+    np.testing.assert_allclose(model.predict_proba(prepared), model.predict_proba(SENTENCES[:4]))
+    with pytest.raises(InvalidInputError, match=r"^X was read by a vocabulary, and the pretrained encoder was fitted"):
+        model.fit(SENTENCES, KINDS).predict_proba(prepared)
 
 
 def test_a_transformer_learns_at_its_own_rate(folder: Path) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fewhot.core.errors import FewhotError
+from fewhot.core.errors import FewhotError, InvalidInputError
 from fewhot.data import compose, digit_compositions
+from tests.estimators.cases import assert_one_sentence
 
 from .known import published
 
@@ -62,3 +63,44 @@ def test_digits_of_the_test_part_are_not_those_of_training() -> None:
 def test_classes_are_numbered_from_zero(labels: Any) -> None:
     with pytest.raises(FewhotError, match=r"^labels are not whole numbers"):
         compose(np.ones((2, 2, 2)), np.array(labels), 4)
+
+
+def _with_nan() -> np.ndarray:
+    images = IMAGES.copy()
+    images[0, 0, 0] = np.nan
+    return images
+
+
+@pytest.mark.parametrize(
+    "images",
+    [
+        _with_nan(), IMAGES.astype(float) * 1e300, IMAGES + 1j, IMAGES[:, :0], [[[1, 2], [3]]] * 6,
+        np.full((6, 2, 3), "a"), np.ma.masked_less(IMAGES, 2), np.full((6, 2, 3), 10**400, dtype=object),
+    ],
+    ids=["NaN", "beyond float32", "complex", "of no size", "ragged", "words", "masked", "whole numbers without end"],
+)  # fmt: skip
+def test_pictures_are_finite_real_numbers_of_one_shape(images: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"^images ") as caught:
+        compose(images, LABELS, 3)
+    assert_one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("labels", [LABELS * 10**12, LABELS * 1e300], ids=["10^12", "10^300"])
+def test_numbers_that_would_be_too_many_classes_are_refused(labels: np.ndarray) -> None:
+    with pytest.raises(InvalidInputError, match=r"^labels go up to 2e\+") as caught:
+        compose(IMAGES, labels, 3)
+    assert_one_sentence(caught.value)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("label", [np.nan, np.inf])
+def test_classes_that_are_not_finite_are_refused_without_a_warning(label: float) -> None:
+    with pytest.raises(InvalidInputError, match=r"^labels are not whole numbers") as caught:
+        compose(IMAGES, np.where(LABELS == 1, label, LABELS), 3)
+    assert_one_sentence(caught.value)
+
+
+def test_pictures_may_be_lists_of_numbers() -> None:
+    ours, theirs = compose(IMAGES.tolist(), LABELS.tolist(), 9), compose(IMAGES, LABELS, 9)
+    np.testing.assert_array_equal(ours.X, theirs.X)
+    np.testing.assert_array_equal(ours.counts, theirs.counts)

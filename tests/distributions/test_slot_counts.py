@@ -67,6 +67,22 @@ def test_closed_forms_agree_with_every_outcome(law: SlotCounts) -> None:
     torch.testing.assert_close(law.logits.sigmoid(), law.probs)
 
 
+@pytest.mark.parametrize("n_laws", [1, 4])
+def test_the_log_of_the_mean_has_its_value_and_gradient(n_laws: int) -> None:
+    law, same = several(n_laws, 4), several(n_laws, 4)
+    ours, theirs = law.log_mean, same.mean.log()
+    torch.testing.assert_close(ours, theirs)
+    (ours.sum() + theirs.sum()).backward()
+    torch.testing.assert_close(law.gate_logits.grad, same.gate_logits.grad)
+    torch.testing.assert_close(law.feature_logits.grad, same.feature_logits.grad)
+
+
+def test_the_log_of_a_mean_that_underflows_is_finite() -> None:
+    law = SlotCounts(torch.tensor([-300.0]), torch.tensor([[0.0, -300.0]]), 4)
+    assert not law.mean.any()
+    torch.testing.assert_close(law.log_mean, torch.tensor([-300.0, -600.0]) + log(4))
+
+
 def test_the_likelihood_of_counts_is_the_sum_over_their_outcomes() -> None:
     law, by_counts = shared(n_slots=4), {}
     for z, p in every_outcome(law):

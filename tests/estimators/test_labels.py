@@ -20,6 +20,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import fewhot as fh
 from fewhot import FewhotError, RunFolder, SDLGMClassifier, SDLGMCounter
+from fewhot.core.errors import DivergedError
 from fewhot.core.records import Knobs
 from fewhot.distributions import SlotCounts
 from fewhot.estimators.thresholds import best_threshold
@@ -158,6 +159,31 @@ def test_labels_given_rows_have_no_bound_and_make_no_rows() -> None:
         assert "variant=" in str(caught.value)
 
 
+@pytest.mark.parametrize("cls", [SDLGMClassifier, SDLGMCounter])
+def test_labels_given_rows_have_nothing_to_refine(cls: Any) -> None:
+    model = cls(**QUICK).fit(X, Y)
+    assert model.codes(X).gap is None
+    model.set_params(refine_steps=3)
+    for verb in (lambda: model.transform(X), lambda: model.codes(X), lambda: clone(model).fit(X, Y)):
+        with pytest.raises(FewhotError, match=r"^refine_steps is 3, and .* has no bound on rows") as caught:
+            verb()
+        assert_one_sentence(caught.value)
+
+
+def test_probabilities_are_those_of_the_encoder() -> None:
+    model = SDLGMClassifier(**QUICK, variant="gen").fit(X, Y)
+    before = model.predict_proba(X)
+    np.testing.assert_array_equal(model.set_params(refine_steps=3).predict_proba(X), before)
+    assert model.codes(X).gap is not None
+
+
+@pytest.mark.parametrize("label_loss", ["count", "presence", "sample"])
+def test_a_loss_that_is_not_finite_ends_the_fit_in_words(label_loss: str) -> None:
+    with pytest.raises(DivergedError, match="lower learning_rate") as caught:
+        SDLGMClassifier(**QUICK | {"max_steps": 20}, label_loss=label_loss, learning_rate=1e20).fit(X, Y)
+    assert_one_sentence(caught.value)
+
+
 def test_a_threshold_is_chosen_on_rows_not_seen() -> None:
     model = SDLGMClassifier(**SMALL, threshold="cv", n_folds=3).fit(X, Y)
     assert 0 < model.threshold_ < 1
@@ -165,6 +191,26 @@ def test_a_threshold_is_chosen_on_rows_not_seen() -> None:
     assert same_weights(model, plain)
     again = clone(model).fit(X, Y)
     assert again.threshold_ == model.threshold_
+
+
+def test_a_run_that_is_taken_up_again_has_its_threshold(tmp_path: Path) -> None:
+    arguments = QUICK | {"random_state": None, "label_loss": "presence", "threshold": "cv", "n_folds": 2}
+    one, again = (SDLGMClassifier(**arguments, callbacks=[RunFolder(tmp_path / "run")]).fit(X, Y) for _ in range(2))
+    assert one.seed_ == again.seed_
+    assert one.threshold_ == again.threshold_
+
+
+def test_a_threshold_is_chosen_by_the_seed_of_the_fit() -> None:
+    model = SDLGMClassifier(**QUICK | {"random_state": None}, threshold="cv", n_folds=2).fit(X, Y)
+    again = clone(model).set_params(random_state=model.seed_).fit(X, Y)
+    assert model.threshold_ == again.threshold_
+
+
+def test_a_generator_is_drawn_from_once() -> None:
+    given, other = np.random.default_rng(5), np.random.default_rng(5)
+    SDLGMClassifier(**QUICK | {"random_state": given}, threshold="cv", n_folds=2).fit(X, Y)
+    other.integers(2**31)
+    assert given.bit_generator.state == other.bit_generator.state
 
 
 def test_a_threshold_is_found_however_small_probabilities_are() -> None:
@@ -199,10 +245,31 @@ def test_rows_without_labels_stay_unless_told() -> None:
 
 
 @pytest.mark.parametrize(
-    "form", [sp.csr_array, sp.csc_matrix, pd.DataFrame, torch.tensor, np.asarray, lambda y: y.tolist()]
-)
-def test_labels_come_in_many_forms(form: Any) -> None:
-    assert same_weights(SDLGMClassifier(**QUICK).fit(X, form(Y)), SDLGMClassifier(**QUICK).fit(X, Y))
+    "form",
+    [
+        sp.csr_array, sp.csc_matrix, pd.DataFrame, torch.tensor, np.asarray, lambda y: y.tolist(),
+        lambda y: torch.tensor(y).to_sparse(), lambda y: torch.tensor(y).bfloat16(),
+        lambda y: pd.DataFrame(y).astype("Int64"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("cls", [SDLGMClassifier, SDLGMCounter])
+def test_labels_come_in_many_forms(cls: Any, form: Any) -> None:
+    assert same_weights(cls(**QUICK).fit(X, form(Y)), cls(**QUICK).fit(X, Y))
+
+
+def test_unlabelled_rows_of_a_sparse_tensor_are_left_out() -> None:
+    with pytest.warns(UserWarning, match="have no label"):
+        ours = SDLGMClassifier(**QUICK, drop_unlabelled=True).fit(X, torch.tensor(Y).to_sparse())
+    with pytest.warns(UserWarning, match="have no label"):
+        theirs = SDLGMClassifier(**QUICK, drop_unlabelled=True).fit(X, Y)
+    assert same_weights(ours, theirs)
+
+
+@pytest.mark.parametrize("kind", ["Int64", "boolean", "Float64"])
+def test_missing_labels_are_called_missing(kind: str) -> None:
+    with pytest.raises(FewhotError, match=r"^y has missing values") as caught:
+        SDLGMClassifier(**QUICK).fit(X, pd.DataFrame(Y).astype(kind).mask(Y > 0))
+    assert_one_sentence(caught.value)
 
 
 def test_names_of_labels_are_kept(tmp_path: Path) -> None:
@@ -270,6 +337,20 @@ def test_held_out_rows_bring_their_labels() -> None:
     for labels in (None, Y[200:, :2]):
         with pytest.raises(FewhotError, match="y_val"):
             SDLGMClassifier(**QUICK).fit(X[:200], Y[:200], X[200:], labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        (Y[:20], r"^X_val has 10 rows and y_val has 20"),
+        (None, r"^y_val was not given; .* each row of X_val\.$"),
+        (Y[:10, 0], r"^y_val has shape \(10,\); .* each row of X_val and"),
+    ],
+)
+def test_labels_of_held_out_rows_are_compared_with_those_rows(labels: Any, sentence: str) -> None:
+    with pytest.raises(FewhotError, match=sentence) as caught:
+        SDLGMClassifier(**QUICK).fit(X, Y, X[:10], labels)
+    assert_one_sentence(caught.value)
 
 
 def test_later_rows_have_no_more_labels_than_there_are_slots() -> None:

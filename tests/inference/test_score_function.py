@@ -17,7 +17,13 @@ from tests.parts import rows, shake, spec_of
 
 N_COPIES, N_CHUNKS = 4000, 12
 CODES = [torch.tensor([*a, *b]) for a, b in product(([1.0, 0.0], [0.0, 1.0]), repeat=2)]
-UNBIASED = {"score function": ScoreFunction(), "MuProp": ScoreFunction(expand=True), "leave-one-out": LeaveOneOut(3)}
+UNBIASED = {
+    "score function": ScoreFunction(),
+    "score function of several draws": ScoreFunction(n_draws=3),
+    "MuProp": ScoreFunction(expand=True),
+    "MuProp of several draws": ScoreFunction(expand=True, n_draws=3),
+    "leave-one-out": LeaveOneOut(3),
+}
 
 
 def model_of(estimator: str = "straight-through") -> LatentModel:
@@ -73,7 +79,7 @@ def agrees(found: Tensor, wanted: Tensor) -> bool:
 
 @pytest.mark.parametrize("name", UNBIASED)
 def test_the_mean_gradient_is_that_of_the_bound(name: str) -> None:
-    model = model_of("score-function" if name == "score function" else "straight-through")
+    model = model_of("score-function" if name.startswith("score function") else "straight-through")
     (wanted,) = torch.autograd.grad(exact_bound(model, Batch(Dense(rows()[2:3]))), model.latent.head.bias)
     assert agrees(estimates(model, UNBIASED[name]), wanted)
 
@@ -95,6 +101,13 @@ def test_several_draws_lower_the_variance() -> None:
     model = model_of()
     one, several = (estimates(model, Amortised(n_draws=n)) for n in (1, 8))
     assert (several.var(0) < one.var(0)).sum() >= 3
+
+
+@pytest.mark.parametrize("expand", [False, True])
+def test_several_draws_lower_the_variance_of_the_score_function(expand: bool) -> None:
+    model = model_of("straight-through" if expand else "score-function")
+    one, several = (estimates(model, ScoreFunction(expand, n_draws)) for n_draws in (1, 8))
+    assert several.var(0).sum() < one.var(0).sum() / 2
 
 
 def test_an_expansion_around_the_mean_lowers_the_variance() -> None:

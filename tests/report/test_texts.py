@@ -67,6 +67,7 @@ def test_special_columns_are_not_shown(kind: str) -> None:
     assert all("_UNK" not in line[2] for line in cells(section_of(page, "units")))
 
 
+@pytest.mark.filterwarnings("ignore:.*not ASCII")
 def test_texts_stand_beside_what_is_said_of_their_codes() -> None:
     estimator, data = pair("texts")
     lines = cells(section_of(report("texts"), "reconstructions"))

@@ -30,6 +30,9 @@ from fewhot.models.sdlgm_labels import FEATURES
 from fewhot.nn import MLP
 
 _ROWS_AT_ONCE = 4096
+_LARGEST_STEP = float(np.finfo(np.float32).max)
+_ADAMS_FIRST_STEP = 10.01
+"""How many times the learning rate Adam's first step is at most, 1 / (1 - 0.9), and a little more."""
 
 
 @BASELINES.register("LabelHead")
@@ -259,8 +262,12 @@ class LabelHead(MultiLabelMixin, Baseline):
         for name in ("dropout", "hidden_dropout"):
             real_number(name, getattr(self, name), low=0, high=0.99)
         real_number("label_smoothing", self.label_smoothing, low=0, high=0.5)
-        real_number("weight_decay", self.weight_decay, low=0)
-        real_number("learning_rate", self.learning_rate, low=0, open_low=True)
+        decay = real_number("weight_decay", self.weight_decay, low=0)
+        rate = real_number("learning_rate", self.learning_rate, low=0, open_low=True)
+        if rate * max(_ADAMS_FIRST_STEP, decay) > _LARGEST_STEP:
+            raise InvalidParameterError(
+                f"learning_rate is {rate:g} and weight_decay is {decay:g}, whose steps are beyond float32; lower them."
+            )
         check_threshold(self.threshold, self.threshold_average, self.n_folds)
 
     def __sklearn_tags__(self) -> Any:

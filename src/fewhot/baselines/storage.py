@@ -42,6 +42,7 @@ def save(baseline: Any, path: str | Path) -> None:
         "fewhot_version": __version__,
         "baseline": name,
         "parameters": {key: encode(value) for key, value in parameters.items()},
+        "tuples": [key for key, value in parameters.items() if isinstance(value, tuple)],  # lists in JSON
         "fitted": fitted,
     }
     write_run(folder, config, tensors)
@@ -57,6 +58,7 @@ def _restored(folder: Path, config: dict[str, Any], parts: UserParts | None, dev
     tensors = read_tensors(folder)
     try:
         parameters = decode(config["parameters"], parts)
+        parameters |= {name: tuple(parameters[name]) for name in config.get("tuples", ())}
         if "device" in parameters:
             parameters["device"] = device
         baseline = BASELINES[config["baseline"]](**parameters)

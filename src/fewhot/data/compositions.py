@@ -10,11 +10,16 @@ import numpy as np
 
 from fewhot.core.checks import one_of, real_number, whole_number
 from fewhot.core.errors import InvalidInputError
+from fewhot.core.masks import check_unmasked
 from fewhot.core.seeding import derive_seed, resolve_seed
 from fewhot.data.catalogue import load_dataset
 
 N_PLACES, P_EMPTY = 5, 0.5
 PUBLISHED_ROWS = {"train": 5000, "test": 1000}
+MOST_CLASSES = 100_000
+"""A composition has a count for every class."""
+_NO_PICTURES = "images are no array of real numbers; give pictures of one shape, (m, height, width)."
+_NO_CLASSES = "labels are not whole numbers of at least 0; number the classes from 0."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,15 +79,13 @@ def compose(
     whole_number("n_rows", n_rows)
     whole_number("n_places", n_places)
     real_number("p_empty", p_empty, low=0, high=1)
-    images, labels = np.asarray(images, dtype=np.float32), np.asarray(labels)
-    if images.ndim != 3 or labels.shape != images.shape[:1] or not len(images):
+    images, labels = _numbers(images, "images", _NO_PICTURES), _numbers(labels, "labels", _NO_CLASSES)
+    if images.ndim != 3 or labels.shape != images.shape[:1] or not images.size:
         raise InvalidInputError(
             f"images have shape {images.shape} and labels {labels.shape}; give pictures (m, height, width) and a class "
             f"for each."
         )
-    if labels.dtype.kind not in "biuf" or (labels < 0).any() or (labels != labels.astype(np.int64)).any():
-        raise InvalidInputError("labels are not whole numbers of at least 0; number the classes from 0.")
-    labels = labels.astype(np.int64)
+    images, labels = _pictures(images), _classes(labels)
     rng = np.random.default_rng(derive_seed(resolve_seed(random_state), "compositions"))
     empty = rng.random((n_rows, n_places)) < p_empty
     chosen = rng.integers(0, len(images), (n_rows, n_places))
@@ -96,6 +99,38 @@ def compose(
         places=places.astype(np.int64),
         image_shape=(height, n_places * width),
     )
+
+
+def _numbers(given: Any, name: str, otherwise: str) -> np.ndarray:
+    """Return an array of real numbers; words, and pictures of several shapes, are refused with what to do otherwise."""
+    check_unmasked(given, name)
+    try:
+        array = np.asarray(given)
+        array = array.astype(np.float64) if array.dtype.kind == "O" else array
+    except (TypeError, ValueError, OverflowError):
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "biuf":
+        raise InvalidInputError(otherwise)
+    return array
+
+
+def _pictures(images: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        pictures = images.astype(np.float32)
+    if not np.isfinite(pictures).all():
+        raise InvalidInputError("images hold NaN, infinity or numbers that float32 cannot hold; replace these first.")
+    return pictures
+
+
+def _classes(labels: np.ndarray) -> np.ndarray:
+    if not np.isfinite(labels).all() or (labels < 0).any() or (labels != np.floor(labels)).any():
+        raise InvalidInputError(_NO_CLASSES)
+    if labels.max() >= MOST_CLASSES:
+        raise InvalidInputError(
+            f"labels go up to {labels.max():g}, and there are at most {MOST_CLASSES:,} classes; number them from 0, "
+            f"without gaps."
+        )
+    return labels.astype(np.int64)
 
 
 def digit_compositions(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from math import log
 from typing import Any, ClassVar, NamedTuple, cast
 
 import torch
@@ -12,7 +13,7 @@ from torch.distributions import (
     constraints,
     register_kl,  # pyright: ignore[reportUnknownVariableType]
 )
-from torch.nn.functional import pad, softplus
+from torch.nn.functional import logsigmoid, pad, softplus
 
 from fewhot.core.records import Draw
 from fewhot.distributions.choices import GateAndChoice, second_order
@@ -149,6 +150,12 @@ class SlotCounts(Distribution):
     def mean(self) -> Tensor:
         r"""Expected counts, :math:`\sum_\ell \lambda_\ell \pi_{\ell k}`."""
         return self._over_slots(self.slot_probs)
+
+    @property
+    def log_mean(self) -> Tensor:
+        """The log of `mean`, with its gradient, however small that is."""
+        log_probs = logsigmoid(self.gate_logits)[..., None] + self.log_features  # of `slot_probs`
+        return torch.logsumexp(log_probs, dim=-2) + log(self.n_slots // self.n_laws)
 
     @property
     def variance(self) -> Tensor:

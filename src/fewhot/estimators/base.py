@@ -215,6 +215,10 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
         """How many refinement steps a row takes: ``refine_steps``, or what a model without an encoder needs."""
         check_is_fitted(self)
         asked = whole_number("refine_steps", self.refine_steps, least=0)
+        if asked and not self._has_bound:
+            raise InvalidParameterError(
+                f"refine_steps is {asked}, and this model has no bound on rows to refine codes by; give refine_steps=0."
+            )
         return asked or self.module_.inference.steps_a_row
 
     @property

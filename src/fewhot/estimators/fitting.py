@@ -21,7 +21,7 @@ from fewhot.estimators.undoing import undone_on_failure
 from fewhot.estimators.validation import dataset_of
 from fewhot.models.against_collapse import unless_told
 from fewhot.models.latent_model import LatentModel
-from fewhot.training import RunFolder, Settings, Trainer
+from fewhot.training import Callback, RunFolder, Settings, Trainer
 from fewhot.training.run_folder import State
 from fewhot.training.settings import CLIP_FACTOR, UNCLIPPED
 
@@ -78,7 +78,10 @@ class Fitting(Arguments):
         with undone_on_failure(self, self.module_ if goes_on else None):
             data = self._training_rows(*rows, goes_on=goes_on)
             told = None if held_out[0] is None else self._held_out_rows(*held_out)
-            run = self._train(data, told, goes_on=goes_on, one_pass=one_pass)
+            run, callbacks = self._callbacks()
+            seed = self.seed_ if goes_on else self._seed_for(run)
+            self._begin(rows[0], data, seed)
+            self._train(data, told, run, callbacks, seed, goes_on=goes_on, one_pass=one_pass)
         if run is not None:
             self.save(run.path)
         return self
@@ -98,6 +101,9 @@ class Fitting(Arguments):
         """Return rows to judge by."""
         return dataset_of(self, X_val, fitting=False, name="X_val")
 
+    def _begin(self, X: Any, data: Dataset, seed: int) -> None:
+        """Do what is to be done before training, on the rows as given and as read, by the seed of the fit."""
+
     def _may_go_on(self) -> bool:
         """Say whether there is a fitted model; refuse to train it further under arguments it was not built with."""
         if not hasattr(self, "module_"):
@@ -111,11 +117,19 @@ class Fitting(Arguments):
             )
         return True
 
-    def _train(self, data: Dataset, held_out: Dataset | None, *, goes_on: bool, one_pass: bool) -> RunFolder | None:
-        """Train, keep what was learned, and return where the run is to be saved."""
+    def _train(
+        self,
+        data: Dataset,
+        held_out: Dataset | None,
+        run: RunFolder | None,
+        callbacks: list[Callback],
+        seed: int,
+        *,
+        goes_on: bool,
+        one_pass: bool,
+    ) -> None:
+        """Train, and keep what was learned."""
         device = resolve_device(self.device)
-        run, callbacks = self._callbacks()
-        seed = self.seed_ if goes_on else self._seed_for(run)
         train, given = data, (data, held_out)
         if held_out is None and not one_pass:
             train, held_out = self._split(data, seed)
@@ -163,7 +177,6 @@ class Fitting(Arguments):
         if not one_pass:
             told = data if held_out is None or held_out.n_rows < _ENOUGH_HELD_OUT else held_out
             self._finish(told.to(device))
-        return run
 
     def _finish(self, rows: Dataset) -> None:
         """Do what is left to do after training, looking at held-out rows, or at all rows when they are too few."""

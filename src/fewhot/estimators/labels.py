@@ -14,18 +14,22 @@ from fewhot.core.masks import check_unmasked
 
 
 def label_matrix(y: Any, n_rows: int, name: str = "y") -> np.ndarray:
-    """Return labels as a float32 matrix, (n, K); frames, sparse matrices and tensors are taken as they are."""
+    """Return labels as a float32 matrix, (n, K); frames, sparse matrices and tensors are taken as they are.
+
+    The rows of labels called ``y_val`` are called ``X_val``.
+    """
+    rows = name.replace("y", "X", 1)
     if y is None:
-        raise InvalidInputError(f"{name} was not given; give a matrix with a row of labels for each row of X.")
+        raise InvalidInputError(f"{name} was not given; give a matrix with a row of labels for each row of {rows}.")
     check_unmasked(y, name)
     values = _numbers(y, name)
     if values.ndim != 2 or not values.shape[1]:
         raise InvalidInputError(
-            f"{name} has shape {values.shape}; it must be a matrix with a row for each row of X and a column for each "
-            f"label."
+            f"{name} has shape {values.shape}; it must be a matrix with a row for each row of {rows} and a column for "
+            f"each label."
         )
     if len(values) != n_rows:
-        raise InvalidInputError(f"X has {n_rows} rows and {name} has {len(values)}; they must have as many.")
+        raise InvalidInputError(f"{rows} has {n_rows} rows and {name} has {len(values)}; they must have as many.")
     if not np.isfinite(values).all():
         raise InvalidInputError(f"{name} holds NaN or infinite values; it must hold whole numbers.")
     if (values < 0).any() or (values != values.round()).any():
@@ -79,19 +83,33 @@ def _numbers(y: Any, name: str) -> np.ndarray:
     if sp.issparse(y):
         y = y.astype(np.float32).toarray() if y.dtype.kind in "biuf" else y.toarray()
     elif isinstance(y, Tensor):
-        y = y.detach().cpu().numpy()
+        y = _of_tensor(y)
     plain = y.to_numpy() if hasattr(y, "to_numpy") else y
     try:
         values = np.asarray(plain)
         if values.dtype.kind in "OV":
             values = np.asarray(plain, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
+        if _lacks_some(plain):
+            raise InvalidInputError(f"{name} has missing values; fill them in or drop their rows first.") from error
         values = np.empty(0, dtype="U")
     if values.dtype.kind not in "biuf":
         raise InvalidInputError(
             f"{name} does not hold numbers; give a matrix of them, such as scikit-learn's MultiLabelBinarizer makes."
         )
     return values
+
+
+def _of_tensor(y: Tensor) -> np.ndarray:
+    """Return a tensor of any layout, of numbers that numpy need not know, as an array."""
+    dense = y.detach().to_dense() if y.layout != torch.strided else y.detach()
+    return (dense.float() if dense.dtype == torch.bfloat16 else dense).cpu().numpy()
+
+
+def _lacks_some(plain: Any) -> bool:
+    """Say whether an array of objects has an entry that stands for none, of Python or of pandas."""
+    entries = plain.ravel() if isinstance(plain, np.ndarray) and plain.dtype.kind == "O" else ()
+    return any(type(entry).__name__ in ("NoneType", "NAType", "NaTType") for entry in entries)
 
 
 def _names(y: Any) -> np.ndarray | None:

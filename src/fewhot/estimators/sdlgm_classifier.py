@@ -12,9 +12,8 @@ from torch import nn
 from fewhot.core.checks import one_of, truth
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.registry import ESTIMATORS
-from fewhot.core.seeding import resolve_seed
 from fewhot.core.warning import warn_caller
-from fewhot.data import LabelledDataset
+from fewhot.data import Dataset, LabelledDataset
 from fewhot.estimators.documentation import documented
 from fewhot.estimators.labels import indicator_matrix
 from fewhot.estimators.sdlgm_supervised import SupervisedSDLGM
@@ -56,7 +55,7 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
     n_folds : int, default=5
         Folds of that cross-validation.
     drop_unlabelled : bool, default=False
-        Whether `fit` leaves rows without any label out, as published, and says so.
+        Whether `fit` leaves rows of X without any label out, as published, and says so; rows of X_val stay as given.
     label_weight : float, default=1.0
         Weight of the labels beside the bound on rows, for "gen" and "con".
     label_smoothing : float, default=0.0
@@ -209,18 +208,17 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         return super().partial_fit(X, y)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each label, (n, K)."""
+        """Return the probability of each label, (n, K), as the encoder says it: ``refine_steps`` is for codes."""
         return self._of_labels(X, "probs")
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the logit of each label's probability, (n, K)."""
+        """Return the logit of each label's probability, (n, K), as the encoder says it."""
         return self._of_labels(X, "logits")
 
-    def _training_rows(self, X: Any, y: Any, *, goes_on: bool) -> LabelledDataset:
-        labelled = super()._training_rows(X, y, goes_on=goes_on)
+    def _begin(self, X: Any, data: Dataset, seed: int) -> None:
+        assert isinstance(data, LabelledDataset)
         cross_validates = self.threshold == "cv"
-        self.threshold_ = self._cross_validated(X, labelled) if cross_validates else float(self.threshold)
-        return labelled
+        self.threshold_ = self._cross_validated(X, data, seed) if cross_validates else float(self.threshold)
 
     def _labels(self, y: Any, n_rows: int, name: str = "y") -> np.ndarray:
         return indicator_matrix(y, n_rows, name)
@@ -234,12 +232,11 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
             raise InvalidParameterError("No row of y has a label, and drop_unlabelled=True leaves such rows out.")
         if len(kept) < n_rows:
             warn_caller(f"{n_rows - len(kept)} of {n_rows} rows have no label and are left out.", UserWarning)
-        return rows_at(X, kept), rows_at(y, kept)
+        return rows_at(X, kept), rows_at(y if hasattr(y, "columns") else labels, kept)
 
-    def _cross_validated(self, X: Any, labelled: LabelledDataset) -> float:
+    def _cross_validated(self, X: Any, labelled: LabelledDataset, seed: int) -> float:
         """Return the threshold with the best F1 score on rows that a fit has not seen."""
         labels = labelled.labels.numpy()
-        seed = resolve_seed(self.random_state)
         alone = {"threshold": 0.5, "drop_unlabelled": False, "callbacks": None, "random_state": seed, "verbose": 0}
         arguments = self.get_params(deep=False) | alone
         return cross_validated_threshold(

@@ -138,7 +138,7 @@ class SDLGMCounter(RegressorMixin, SupervisedSDLGM):
         self.callbacks = callbacks
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the expected counts, (n, K)."""
+        """Return the expected counts, (n, K), as the encoder says them: ``refine_steps`` is for codes."""
         return self._of_labels(X, "mean")
 
     def predict_counts(self, X: Any) -> np.ndarray:

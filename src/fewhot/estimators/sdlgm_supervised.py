@@ -84,6 +84,7 @@ class SupervisedSDLGM(LatentEstimator):
         return super().score_samples(X)
 
     def _training_rows(self, X: Any, y: Any, *, goes_on: bool) -> LabelledDataset:
+        self._check_refinement()
         data = super()._training_rows(X, y, goes_on=goes_on)
         labels = self._labels(y, data.n_rows)
         if goes_on:
@@ -110,6 +111,14 @@ class SupervisedSDLGM(LatentEstimator):
                 f"A row of {name} has {most} labels and the model {self.n_slots_} slots; fit it with n_slots={most}."
             )
         return labels
+
+    def _check_refinement(self) -> None:
+        """Refuse to fit a model that would refine codes and has no bound to refine them by."""
+        if self.refine_steps and self.variant == "dis":
+            raise InvalidParameterError(
+                f"refine_steps is {self.refine_steps}, and variant='dis' has no bound on rows to refine codes by; give "
+                f"refine_steps=0, variant='gen' or variant='con'."
+            )
 
     def _slots_for(self, labels: np.ndarray) -> int:
         """Return how many slots there are: as asked, or as many as the row with the most labels has."""

@@ -84,10 +84,9 @@ def _texts(estimator: Any, texts: Any, fitting: bool, name: str) -> TextDataset:
     if fitting:
         given = getattr(estimator, "encoder", None)
         estimator._reader = given if isinstance(given, Pretrained) else None
+        estimator._reads_known_words = isinstance(texts, TextDataset) and texts.pieces is None
     reader = getattr(estimator, "_reader", None)  # of the fit, whatever the argument is by now
     if isinstance(reader, Pretrained) and data.pieces is None:
-        if fitting:
-            estimator._reads_known_words = isinstance(texts, TextDataset)
         reads_known_words = getattr(estimator, "_reads_known_words", False)
         if isinstance(texts, TextDataset) or reads_known_words:
             if not reads_known_words:

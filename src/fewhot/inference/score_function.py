@@ -43,18 +43,19 @@ class ExactDraws(Inference):
 
 @INFERENCES.register("score-function")
 class ScoreFunction(ExactDraws):
-    r"""One draw: :math:`(f - b(x))\,\nabla\log q(z|x)`, where b is what the term "baseline" learns to expect of f.
+    r""":math:`(f - b(x))\,\nabla\log q(z|x)`, where b is what the term "baseline" learns to expect of f.
 
     With ``expand`` the first-order expansion of f around the mean code is taken from f, too, and its gradient, which
-    has a closed form, is given back: MuProp.
+    has a closed form, is given back: MuProp. Several draws of every row's code are averaged.
 
     References
     ----------
     Williams (1992); Mnih and Gregor (2014); Gu, Levine, Sutskever and Mnih (2016) for MuProp.
     """
 
-    def __init__(self, expand: bool = False) -> None:
+    def __init__(self, expand: bool = False, n_draws: int = 1) -> None:
         self.expand = truth("expand", expand)
+        self.n_draws = whole_number("n_draws", n_draws)
 
     def terms(self, model: Model, psi: Params, seen: Batch, knobs: Knobs, noise: Noise) -> Terms:
         """Return the objective with the surrogate."""

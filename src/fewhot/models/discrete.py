@@ -58,4 +58,4 @@ def _by_score(name: str, n_draws: int) -> Inference:
         case "vimco":
             return VIMCO(n_draws)
         case _:
-            return ScoreFunction(expand=name == "muprop")
+            return ScoreFunction(expand=name == "muprop", n_draws=n_draws)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import log
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -15,6 +17,8 @@ from fewhot.objectives.objective import Term
 
 KINDS = ("count", "presence", "sample")
 _MARGIN = 1e-6
+_LEAST = 1e-30
+"""Below this, the slope of a logarithm is beyond what float32 holds once it is weighted."""
 
 
 @TERMS.register("label-likelihood")
@@ -77,17 +81,27 @@ def count_likelihood(q: SlotCounts, y: Tensor, n_labels: int) -> Tensor:
 
 
 def presence_likelihood(q: SlotCounts, y: Tensor, n_labels: int) -> Tensor:
-    """Return the log-probability that exactly these of the first units are there, unit by unit, (B,)."""
-    log_absent = q.log_absent[..., :n_labels].clamp(max=-_MARGIN)
-    return (y * torch.log(-torch.expm1(log_absent)) + (1 - y) * log_absent).sum(-1)
+    """Return the log-probability that exactly these of the first units are there, unit by unit, (B,).
+
+    A unit that is hardly ever there is there as often as its expected count says, whose log does not underflow.
+    """
+    exact = q.log_absent[..., :n_labels]
+    log_absent = exact.clamp(max=-_MARGIN)
+    log_present = torch.log(-torch.expm1(log_absent))
+    log_present = torch.where(exact > -_MARGIN, q.log_mean[..., :n_labels], log_present)
+    return (y * log_present + (1 - y) * log_absent).sum(-1)
 
 
 def sample_likelihood(z: Tensor, y: Tensor, n_labels: int) -> Tensor:
     """Return the log-probability of labels whose probabilities are soft counts of a draw, (..., B).
 
-    A count above 1 is clipped, and costs an absent label a further nat for each: else nothing would bring it down.
+    A count above 1 is clipped, and costs an absent label a further nat for each: else nothing would bring it down. One
+    near 0 is clipped, too, and costs a present label what its log is short of. Counts that are no numbers give none.
     """
     counts = z[..., :n_labels]
     y = y.expand(counts.shape)
-    missed = F.binary_cross_entropy(counts.clamp(_MARGIN, 1 - _MARGIN), y, reduction="none")
-    return -(missed + (1 - y) * F.relu(counts - 1)).sum(-1)
+    likely = counts.nan_to_num().clamp(_MARGIN, 1 - _MARGIN)
+    missed = F.binary_cross_entropy(likely, y, reduction="none")
+    above = (counts - 1).masked_fill(counts <= 1 - _MARGIN, 0.0)
+    below = (log(_MARGIN) - counts.clamp(min=_LEAST).log()).masked_fill(counts >= _MARGIN, 0.0)
+    return -(missed + (1 - y) * above + y * below).sum(-1)
