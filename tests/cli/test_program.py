@@ -14,9 +14,10 @@ import pytest
 
 from fewhot import __version__
 from fewhot.bench import loop
+from fewhot.cli import app as app_module
 from fewhot.cli import demo as demo_module
 from fewhot.cli.app import app
-from fewhot.cli.exits import verdict_on
+from fewhot.cli.exits import in_flags, verdict_on
 from fewhot.core.errors import DivergedError, DownloadError
 
 from .commands import done, invoke, parsed, refused
@@ -36,6 +37,17 @@ def test_every_command_explains_itself_by_an_example(command: str) -> None:
 
 def test_without_words_the_program_shows_its_help() -> None:
     assert all(command in done().stdout for command in COMMANDS)
+
+
+def test_warnings_name_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    app_module._one_line_warning(UserWarning("Letters are lost; read texts\nwith tokeniser='spaces'."))
+    assert capsys.readouterr().err == "fewhot: warning: Letters are lost; read texts with --tokeniser spaces.\n"
+
+
+def test_an_alarm_says_how_codes_stay_in_use() -> None:
+    assert in_flags("Keep codes in use by against_collapse=.") == (
+        'Keep codes in use by --set "against_collapse={...}".'
+    )
 
 
 def test_the_version_is_printed() -> None:

@@ -113,6 +113,17 @@ def test_codes_are_decoded_in_three_ways(fitted: dict[str, Any], how: str) -> No
     np.testing.assert_array_equal(texts, model.decode(Z, how, max_length=4, random_state=1))
 
 
+def test_more_beams_than_can_be_looked_at_are_refused(fitted: dict[str, Any]) -> None:
+    model = fitted["VSC"]
+    with pytest.raises(FewhotError, match=r"^n_beams is 100000; it must be at most 1,000\.$"):
+        model.decode(model.transform(TEXTS[:1]), "beam", n_beams=100_000)
+
+
+def test_an_encoder_that_is_unknown_is_told_what_one_of_texts_reads() -> None:
+    with pytest.raises(FewhotError, match=r"or a torch module from ids and which of them are there, two \(B, T\)"):
+        fh.VAE(2, encoder="/no/folder", **SMALL).fit(TEXTS)
+
+
 def test_refinement_reaches_codes_of_texts(fitted: dict[str, Any]) -> None:
     model = copy.deepcopy(fitted["VAE"])
     before = model.score_samples(TEXTS[:10])

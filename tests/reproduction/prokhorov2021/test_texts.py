@@ -9,7 +9,7 @@ import pytest
 from fewhot.reproduction.cells import function_of
 from fewhot.reproduction.measurements import Measurements, Row
 from fewhot.reproduction.prokhorov2021 import ENTRIES, corpora, fitting
-from fewhot.reproduction.prokhorov2021.accuracy import FIGURE_2, PRETRAINED_ENCODERS
+from fewhot.reproduction.prokhorov2021.accuracy import FIGURE_2, PRETRAINED_ENCODERS, sparsity_and_accuracy
 from fewhot.reproduction.prokhorov2021.corpora import FIGURE_5, TABLE, TABLE_2, describe
 from fewhot.reproduction.prokhorov2021.grid import (
     CORPORA,
@@ -125,6 +125,22 @@ def test_many_units_under_a_prior_begin_open() -> None:
         if cell.kind == "prokhorov-texts" and getattr(fitting.estimator(cell.settings), "dense_start", 0.0)
     }
     assert started == {(768, True), (768, False)}
+
+
+def test_how_sparsity_and_accuracy_go_together_is_told() -> None:
+    measured = [
+        Row(row.settings, {**row.numbers, "accuracy_sample": 0.9 - row.numbers["hoyer_sample"] / 2})
+        if row.settings["model"] == HIERARCHICAL
+        else row
+        for row in rows()
+    ]
+    drawn = FIGURE_2.draw(Measurements(measured))["accuracy"]
+    assert [panel.get_title() for panel in drawn.axes] == [
+        f"{corpus}, {n_units} units: HSVAE's priors, Spearman -1"
+        for corpus in ("Yahoo", "DBpedia")
+        for n_units in (32, 768)
+    ]
+    assert sparsity_and_accuracy(Measurements(measured[:3])) is None
 
 
 def test_runs_that_differ_are_told() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from fewhot.reproduction.comparing import rank_correlation
 from fewhot.reproduction.entry import Check, Entry, Reading
 from fewhot.reproduction.measurements import Measurements
 from fewhot.reproduction.prokhorov2021.grid import (
@@ -138,8 +139,16 @@ def _kinds(measured: Measurements) -> list[dict[str, Any]]:
     return list({repr(kind): kind for kind in found}.values())
 
 
+def sparsity_and_accuracy(here: Measurements) -> float | None:
+    """Return Spearman's correlation of HSVAE's Average Hoyer and accuracy over its priors; None of fewer than 3."""
+    priors = [kind for kind in _kinds(here) if kind["model"] == HIERARCHICAL and isinstance(kind["dial"], list)]
+    found = [here.where(**kind) for kind in priors]
+    curve = {point.value("hoyer_sample").mean: point.value("accuracy_sample") for point in found}
+    return rank_correlation(curve) if len(curve) > 2 else None
+
+
 def draw_accuracy(measured: Measurements) -> dict[str, Figure]:
-    """Draw accuracy against Average Hoyer, a point a model and setting."""
+    """Draw accuracy against Average Hoyer, a point a model and setting, and tell how the two go together."""
     from fewhot.reproduction.figures import COLOURS, panels
 
     widths = sorted({kind["n_units"] for kind in _kinds(measured)})
@@ -168,7 +177,9 @@ def draw_accuracy(measured: Measurements) -> dict[str, Figure]:
                 accuracy = measured.value("accuracy", data=data, model=model).mean
                 panel.axhline(100 * accuracy, color="0.6", linestyle=line, linewidth=1.0, label=model)
         panel.set(xlabel="Average Hoyer of draws", ylabel="test accuracy (%)", xlim=(0, 1))
-        panel.set_title(f"{CORPORA[data]}, {n_units} units", fontsize="medium")
+        rho = sparsity_and_accuracy(here)
+        told = "" if rho is None else f": {HIERARCHICAL}'s priors, Spearman {rho:.2g}"
+        panel.set_title(f"{CORPORA[data]}, {n_units} units{told}", fontsize="medium")
         panel.spines[["top", "right"]].set_visible(False)
     axes[0, 0].legend(frameon=False, fontsize="x-small")
     return {"accuracy": figure}
