@@ -155,7 +155,8 @@ class LinearGaussian:
         head = GaussianLikelihood(len(self.b), standardise=False, variance="per-column", floor=0.0)
         model = assemble(latent, prior, head, hidden=[])
         with torch.no_grad():
-            head.log_variance.fill_(float(np.log(self.variance)))
+            head.slow_log_variance.fill_(1.0)
+            head.slow_log_variance.mul_(float(np.log(self.variance)) / head.log_variance)
             model.decoder.output.weight.copy_(torch.tensor(self.W))
             model.decoder.output.bias.copy_(torch.tensor(self.b))
         return model

@@ -172,11 +172,6 @@ def test_the_help_names_every_model(name: str) -> None:
     assert re.search(rf"\b{name}\b", done("fit", "--help").stdout)
 
 
-def test_a_table_with_words_is_refused_by_column(table: Path, tmp_path: Path) -> None:
-    assert "kind" in refused("fit", table, *SMALL, "--out", tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.parametrize("name", ["x.npy", "x.npz", "x.csv", "x.mtx", "x.parquet", "x.h5ad"])
 @pytest.mark.parametrize("content", [b"", b"\x93NUMPY\x01", b"PK\x03\x04 cut off"])
 def test_a_damaged_file_is_refused(name: str, content: bytes, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from fewhot.core.errors import DivergedError, DownloadError
 
 from .commands import done, invoke, parsed, refused
 
-COMMANDS = ["demo", "fit", "encode", "evaluate", "sample", "report", "reproduce", "bench", "data"]
+COMMANDS = ["demo", "fit", "encode", "evaluate", "recommend", "sample", "report", "reproduce", "bench", "data"]
 
 
 def test_every_command_is_there_and_no_other() -> None:

@@ -250,7 +250,6 @@ def test_texts_and_numbers_do_not_mix(spoken: Path, fitted: Path, tmp_path: Path
     ("words", "said"),
     [
         (["--text", "body"], "has no column 'body'; its first line has 'kind', 'review', 'id': name one by --text."),
-        ([], "or by --text if the rows are its texts."),
         (["--texts"], "--texts is for datasets, and"),
         (["--text", "review", "--label", "stars"], "has no column 'stars' for the labels."),
         ([*TEXTS, "--tokeniser", "bytes"], "tokeniser is 'bytes'; "),

@@ -269,6 +269,10 @@ def test_bounds_of_other_likelihoods_are_not_subtracted(fitted: Path, tmp_path: 
 
 def test_a_probe_learns_from_the_rows_of_the_fit(fitted: Path) -> None:
     told = parsed(done("evaluate", fitted, "digits", "--probe", "--json"))
+    assert {"reference_columns", "fvu", "fvu_pca", "probe_majority", "probe_columns"} <= {
+        number["name"] for number in told["numbers"]
+    }
+    assert told["facts"]["references"]["gain"]["over"] == "reference_columns"
     probe = next(number for number in told["numbers"] if number["name"] == "probe_map")
     assert "from 1458 labels" in probe["meaning"]
 

@@ -71,3 +71,26 @@ def test_a_large_constant_is_constant() -> None:
 def test_a_small_spread_around_a_large_mean_is_kept() -> None:
     x = (1000 + np.random.default_rng(0).normal(0, 0.1, (5000, 1))).astype(np.float32)
     assert as_dataset(x).moments().std.item() == pytest.approx(x.astype(np.float64).std(), rel=1e-3)
+
+
+def test_columns_that_vary_by_rounding_errors_count_as_constant() -> None:
+    x = np.random.default_rng(0).normal(size=(200, 12)) * 0.05
+    x[:, 1] *= 1e-32
+    x[:, 3] = 0.02 + 6e-8 * x[:, 3]
+    x[:, 4] *= 6e-8
+    moments = as_dataset(x).moments()
+    assert moments.nearly_constant == (1, 3, 4)
+    assert moments.std[[1, 3, 4]].tolist() == [1.0, 1.0, 1.0]
+    np.testing.assert_allclose(moments.std[[0, 2, *range(5, 12)]], x.std(0)[[0, 2, *range(5, 12)]], rtol=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_no_unit_makes_columns_constant(scale: float) -> None:
+    x = np.random.default_rng(0).normal(size=(200, 4)) * scale
+    assert as_dataset(x).moments().nearly_constant == ()
+
+
+def test_a_column_of_shares_beside_large_counts_is_not_constant() -> None:
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.random(200) * 0.1, rng.random((200, 6)) * 1e9])
+    assert as_dataset(x).moments().nearly_constant == ()

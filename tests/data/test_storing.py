@@ -78,7 +78,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "inexact-integers": (lambda: _with(16777217, np.int64), "whole numbers up to 16,777,217"),
     "complex": (lambda: counts() * 1j, "X holds complex numbers; pass real numbers"),
     "text": (lambda: np.array([["a", "b"]]), "no matrix of numbers.*convert the text"),
-    "text-frame": (lambda: pd.DataFrame({"a": ["x", "y"]}), "no matrix of numbers.*convert the text"),
+    "text-frame": (lambda: pd.DataFrame({"a": ["x", "y"]}), "columns that are not plain numbers: 'a' "),
     "strings": (lambda: ["a", "b"], "list of strings"),
     "rows-of-different-lengths": (lambda: [[1, 2], [3]], "rows of equal length"),
     "one-row": (lambda: np.ones(3), r"shape \(3,\); give a matrix"),

@@ -184,7 +184,7 @@ def test_values_are_kept_and_the_callers_matrix_too() -> None:
         ({"users": [1] * 60}, InvalidParameterError, "users has the same user twice"),
         ({"users": [None, *range(59)]}, InvalidParameterError, "users has missing values"),
         ({"users": [np.nan, *range(59)]}, InvalidParameterError, "users has missing values"),
-        ({"X": pd.DataFrame({"a": ["x", "y"]})}, InvalidTypeError, "no matrix of numbers.*convert the text columns"),
+        ({"X": pd.DataFrame({"a": ["x", "y"]})}, InvalidTypeError, "columns that are not plain numbers: 'a' "),
         ({"X": np.ones((60, 2)) * 1j}, InvalidInputError, "X holds complex numbers"),
         ({"X": np.ones(60)}, InvalidInputError, r"X has shape \(60,\); give a matrix"),
         (

@@ -154,7 +154,6 @@ def test_a_corpus_gives_its_texts_as_rows_that_are_cut_already(monkeypatch: pyte
         ("r.csv", "kind,review\n1,a,b\n", {"text": "review"}, "^Line 2 of .* has 3 cells where the first line has 2"),
         ("r.csv", "kind,review\n", {"text": "review"}, "has no texts; give a file with at least one"),
         ("r.csv", "", {"text": "review"}, "is empty; write it again"),
-        ("r.csv", table(","), {}, r"holds text \('sea'\), .* by text= if the rows are its texts\."),
         (
             "r.jsonl",
             '{"review": 5}\n',
@@ -169,7 +168,6 @@ def test_a_corpus_gives_its_texts_as_rows_that_are_cut_already(monkeypatch: pyte
         ),
         ("r.jsonl", objects([1, None, 2, 3]), {"text": "review", "label": "kind"}, "has missing labels"),
         ("r.jsonl", objects([0.5, 1, 2, 3]), {"text": "review", "label": "kind"}, "labels that are not whole numbers"),
-        ("r.jsonl", '{"text": "a"}\n', {}, r"holds texts in the field 'text'; name it by text='text'\."),
         ("r.txt", "", {}, "is empty; write it again"),
         (
             "r.txt",

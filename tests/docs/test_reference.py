@@ -53,6 +53,11 @@ def test_every_number_is_explained() -> None:
     found = {number.name for number in summarise(plain, X, np.arange(60) % 2).numbers}
     found |= {number.name for number in summarise(plain, X, np.arange(60) % 2, probe="marginal").numbers}
     found |= {number.name for number in summarise(refined.set_params(refine_steps=1), X).numbers}
+    found |= {
+        number.name for number in summarise(fh.VAE(2, max_steps=20, random_state=0).fit(X - 0.5), X - 0.5).numbers
+    }
+    counts = np.rint(9 * X)
+    found |= {number.name for number in summarise(fh.NFA(2, max_steps=20, random_state=0).fit(counts), counts).numbers}
     table = text("reference/run-folder.md").partition("## metrics.json")[2]
     first_cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
     assert found == set(re.findall(r"`(\w+)`", " ".join(first_cells)))

@@ -402,7 +402,7 @@ def test_every_callback_is_heard_even_after_one_says_stop(rows: np.ndarray) -> N
 
 def test_a_history_record_is_complete(vsc: VSC) -> None:
     record = vsc.history_[-1]
-    assert set(record) == {"step", "epoch", "rows", "terms", "evaluation"}
+    assert set(record) == {"step", "epoch", "rows", "terms", "evaluation", "admissible"}
     assert {"bound", "loss", "reconstruction", "kl_gate", "kl_slab", "dial_cost", "gradient"} <= set(record["terms"])
     assert {"bound", "active", "used", "dead", "always_on"} <= set(record["evaluation"])
 
@@ -428,7 +428,24 @@ def test_constant_columns_in_raw_units_do_not_silence_the_code() -> None:
     """A variance that started from theirs, almost 0, made the decoder ignore its code for good."""
     X = load_digits().data.astype(np.float32)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    likelihood = GaussianLikelihood(64, standardise=False, floor=1e-4)
+    likelihood = GaussianLikelihood(64, standardise=False, floor=1e-4, variance="per-row")
     vae = VAE(64, hidden_layer_sizes=(100,), likelihood=likelihood, max_steps=1000, random_state=0).fit(X)
     error = np.square(X - vae.inverse_transform(vae.transform(X))).sum()
     assert 1 - error / np.square(X - X.mean(0)).sum() > 0.2
+
+
+@pytest.mark.parametrize(("n_rows", "n_steps"), [(100, 3000), (10_000, 4500), (100_000, 20_000)])
+def test_a_fit_is_as_long_as_its_rows_need(n_rows: int, n_steps: int) -> None:
+    assert VSC()._n_steps(-(-int(0.9 * n_rows) // 200)) == n_steps
+    assert VSC(max_steps=7)._n_steps(-(-n_rows // 200)) == 7
+    assert VSC(recipe="iclr2019")._n_steps(1) == 20_000
+
+
+def test_columns_that_vary_by_rounding_errors_are_named() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 6)).astype(np.float32)
+    X[:, 2] *= np.float32(1e-33)
+    vae = VAE(2, hidden_layer_sizes=(4,), max_steps=5, random_state=0)
+    with pytest.warns(UserWarning, match=r"modeled as constants: 1 of 6 columns \(2\)"):
+        vae.fit(X)
+    assert np.isfinite(vae.score(X))

@@ -393,10 +393,12 @@ def test_perplexity_reads_the_rows_once(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_frames_are_recommended_to_without_a_warning() -> None:
     frame = pytest.importorskip("pandas").DataFrame(count_rows(), columns=list("abcdefg"))
+    model = NFA(**SMALL).fit(frame)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ids, _ = NFA(**SMALL).fit(frame).recommend(frame, 2)
-    assert ids.shape == (len(frame), 2)
+        items, _ = model.recommend(frame, 2)
+    assert items.shape == (len(frame), 2)
+    assert set(items.ravel()) <= {*"abcdefg", None}
 
 
 def test_its_documentation_names_its_own_defaults() -> None:

@@ -121,7 +121,9 @@ def test_saving_again_replaces_the_run(vsc: VSC, saved: Path, rows: np.ndarray) 
     other = small(VSC, random_state=5).fit(rows)
     other.save(saved)
     assert same_weights(fh.load(saved, device="cpu"), other)
-    assert {path.name for path in saved.iterdir()} == {"config.json", "model.safetensors", "history.jsonl"}
+    assert {path.name for path in saved.iterdir()} == {
+        *("config.json", "model.safetensors", "references.safetensors", "history.jsonl")
+    }
 
 
 def test_a_run_folder_holds_text_and_plain_tensors_only(saved: Path) -> None:

@@ -14,9 +14,9 @@ N_ROWS, N_COLUMNS = 7, 5
 VARIANTS: dict[str, list[dict]] = {
     "gaussian": [
         {},
-        {"variance": "per-column"},
+        {"variance": "per-row"},
         {"standardise": False, "floor": 0.01},
-        {"standardise": False, "variance": "per-column"},
+        {"standardise": False, "variance": "per-row"},
         {"standardise": False, "sigmoid_mean": True},
     ],
     "laplace": [{}, {"standardise": False, "noise_scale": 0.3}],

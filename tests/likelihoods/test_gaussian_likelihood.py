@@ -24,7 +24,7 @@ def test_constant_pixels_meet_the_ceiling_of_the_floor(floor: float, ceiling: fl
 
 
 def test_the_ceiling_of_a_standardised_column_is_of_the_raw_data() -> None:
-    likelihood = GaussianLikelihood(1, floor=1e-2)
+    likelihood = GaussianLikelihood(1, floor=1e-2, variance="per-row")
     likelihood.fit(ColumnMoments(torch.tensor([7.0]), torch.tensor([5.0]), 7.0, torch.ones(1), 10))
     log_prob = likelihood(torch.tensor([[0.0, -1000.0]])).log_prob(Dense(torch.tensor([[7.0]])))
     assert log_prob.item() == pytest.approx(-0.5 * math.log(2 * math.pi * 25 * 1e-2), abs=1e-4)
@@ -65,7 +65,9 @@ def test_the_initial_standard_deviation_is_that_of_the_columns_and_at_least_that
 
 def test_a_clipped_log_variance_still_learns() -> None:
     out = torch.tensor([[0.0, 400.0]], requires_grad=True)
-    (gradient,) = torch.autograd.grad(GaussianLikelihood(1)(out).log_prob(Dense(torch.zeros(1, 1))).sum(), out)
+    (gradient,) = torch.autograd.grad(
+        GaussianLikelihood(1, variance="per-row")(out).log_prob(Dense(torch.zeros(1, 1))).sum(), out
+    )
     assert gradient[0, 1] < 0
 
 

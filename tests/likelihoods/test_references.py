@@ -26,7 +26,9 @@ def scipy_rows(name: str, likelihood: Likelihood, out: np.ndarray) -> Any:
         case "gaussian":
             m, row_log_variance = out[..., :N_COLUMNS], out[..., N_COLUMNS:]
             m = special.expit(m) if likelihood.sigmoid_mean else m
-            variance = np.exp(state.get("log_variance", row_log_variance)) + likelihood.floor
+            of_columns = likelihood.variance == "per-column"
+            log_variance = likelihood.log_variance.detach().numpy() if of_columns else row_log_variance
+            variance = np.exp(log_variance.astype(float)) + likelihood.floor
             return stats.norm(state["loc"] + state["scale"] * m, state["scale"] * np.sqrt(variance))
         case "laplace":
             return stats.laplace(state["loc"] + state["scale"] * out, state["scale"] * likelihood.noise_scale)

@@ -52,6 +52,13 @@ def test_all_gates_shut_is_a_collapse_and_nothing_else_about_units(alarms_of: An
     assert not {"dead_units", "asked_number", "same_units"} & set(names(found))
 
 
+def test_better_weights_that_missed_the_target_are_told() -> None:
+    assert by_hand(below_history=1.9, history_active=2.5) == []
+    found = alarms(Summary(numbers=[], facts=GOOD | {"below_history": 7.0, "history_active": 2.5}))
+    assert names(found) == ["below_history"]
+    assert "7 nats per row better earlier in training, with 2.5 active units per row" in found[0].sentence
+
+
 def test_all_gates_open_is_a_dense_code(alarms_of: Any) -> None:
     found = alarms_of([9.0] * 8)
     assert found[0].name == "all_open"
@@ -215,3 +222,27 @@ def test_empty_rows_are_met_by_what_was_not_done_yet(active: float, advice: str)
     numbers = [Number(name="active", value=active), number("empty_rows", 0.3, "poor")]
     found = alarms(Summary(numbers=numbers, facts=facts))
     assert [advice in alarm.sentence for alarm in found if alarm.name == "empty_rows"] == [True]
+
+
+def test_what_lies_below_its_references_is_told() -> None:
+    words = {"columns": "the mean and variance of each column", "factors": "factor analysis with 4 factors"}
+    poor = [number("bound", -50.0, "poor"), number("reference_columns", -40.0), number("reference_factors", -30.0)]
+    facts = {**GOOD, "references": words}
+    found = alarms(Summary(numbers=poor, facts=facts))
+    assert [(alarm.name, alarm.severity) for alarm in found] == [("below_columns", "serious")]
+    assert "that of the mean and variance of each column alone (-40)" in found[0].sentence
+    assert "train longer" in found[0].sentence
+    poor[0] = number("bound", -35.0, "poor")
+    overfitted = [*poor, number("training_gap", 9.0, "fair")]
+    found = alarms(Summary(numbers=overfitted, facts=facts))
+    assert [(alarm.name, alarm.severity) for alarm in found] == [("below_factors", "warning")]
+    assert "below factor analysis with 4 factors (-30)" in found[0].sentence
+    assert "fewer hidden units" in found[0].sentence
+    assert by_hand(number("bound", -35.0, "fair"), number("reference_factors", -30.0)) == []
+
+
+def test_reconstructions_worse_than_those_of_pca_are_told() -> None:
+    numbers = [number("fvu", 0.6, "poor"), number("fvu_pca", 0.3)]
+    found = alarms(Summary(numbers=numbers, facts={**GOOD, "references": {"axes": "PCA with 4 dimensions"}}))
+    assert [alarm.name for alarm in found] == ["below_pca"]
+    assert "leave 60% of the variance unexplained and PCA with 4 dimensions 30%" in found[0].sentence

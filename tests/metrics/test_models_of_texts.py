@@ -145,7 +145,8 @@ def test_the_tighter_bound_is_measured_on_a_sample_of_many_texts(words: Any, mon
 def test_the_marginal_probe_learns_from_the_rows_it_is_given(words: Any) -> None:
     summary = metrics.summarise(words, TEXTS[:20], LABELS[:20], TEXTS[20:], LABELS[20:], probe="marginal")
     probed = [number for number in summary.numbers if "probe" in number.name]
-    assert [number.name for number in probed] == [f"marginal_probe_{kind}" for kind in ("sample", "map", "mean")]
+    kinds = [f"marginal_probe_{kind}" for kind in ("sample", "map", "mean")]
+    assert [number.name for number in probed] == [*kinds, "probe_majority", "probe_columns"]
     assert probed[0].meaning == (
         "accuracy of a network with two layers of 32 on 5 sampled codes a row, averaged over, from 100 labels"
     )

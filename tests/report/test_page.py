@@ -60,6 +60,28 @@ def test_every_number_is_on_the_page_with_its_meaning(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_the_model_stands_beside_its_references(kind: str) -> None:
+    estimator, data = pair(kind)
+    summary = summarise(estimator, data.X, data.y)
+    section = report(kind).partition('<section id="references"')[2].partition("</section>")[0]
+    for name in ("bound", "reference_columns", "reference_factors", "fvu", "fvu_pca", "probe_map", "probe_columns"):
+        number = summary.get(name)
+        if number is not None:
+            assert f'<span class="line">{text(measured(number.value, number.se, number.unit)[0])}</span>' in section
+    assert ("factor analysis with" in section) == (kind in ("named", "unnamed"))
+    assert "Row by row, the ELBO is" in section
+
+
+def test_a_fit_without_references_has_no_such_section() -> None:
+    estimator, data = pair("dense")
+    alone = copy.copy(estimator)
+    alone.references_ = None
+    page = build_report(alone, data, summary=summarise(alone, data.X), alarms=[])
+    assert 'id="references"' not in page
+    assert 'href="#references"' not in page
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_loaded_from_anywhere(kind: str) -> None:
     reader = Reader(report(kind))
     addresses = [tag[name] for _, tag in reader.tags for name in ("src", "href", "srcset", "data") if name in tag]

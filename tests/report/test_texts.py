@@ -38,7 +38,18 @@ def page_of(estimator: Any, texts: list[str], **more: Any) -> str:
 def test_every_section_that_makes_sense_is_there(kind: str) -> None:
     page = report(kind)
     there = set(re.findall(r'<section id="(\w+)"', page))
-    wanted = {"warnings", "codes", "units", "reconstructions", "usage", "numbers", "training", "fitted", "guide"}
+    wanted = {
+        "warnings",
+        "references",
+        "codes",
+        "units",
+        "reconstructions",
+        "usage",
+        "numbers",
+        "training",
+        "fitted",
+        "guide",
+    }
     also = {"texts": {"calibration", "traversals"}, "dense texts": {"traversals"}, "counts": set()}
     assert there == wanted | also[kind]
 

@@ -13,6 +13,7 @@ from fewhot.core.errors import DivergedError
 from fewhot.core.seeding import stream
 from fewhot.training import Callback, RunFolder
 from fewhot.training import trainer as trainer_module
+from fewhot.training.stopping import BestWeights
 from tests.training.toys import PoisonedLoss, dataset, model, same, trainer, weights
 
 KINDS = pytest.mark.parametrize("kind", ["vae", "vsc"])
@@ -203,13 +204,33 @@ def test_a_run_stops_after_so_many_evaluations_without_a_better_bound(monkeypatc
     assert same(weights(of), kept[3])
 
 
-def test_bounds_before_schedules_have_settled_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    _bounds(monkeypatch, [-1.0, -1.0, -9.0, -8.0, -8.0, -8.0, -8.0])
+def test_a_small_loss_before_schedules_have_settled_does_not_stop_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    _bounds(monkeypatch, [-8.0, -9.0, -9.0, -9.0, -7.0, -7.5, -7.5, -1.0])
     of, kept = model(), []
-    train = trainer(of, 100, patience=2, settled_at=15, callbacks=[_watching(lambda r: kept.append(weights(of)))])
+    train = trainer(of, 100, patience=2, settled_at=20, callbacks=[_watching(lambda r: kept.append(weights(of)))])
     train.fit(dataset(), dataset(seed=1))
-    assert train.done == 30
-    assert same(weights(of), kept[3])
+    assert train.done == 35  # the fifth evaluation was the best, two more brought nothing
+    assert same(weights(of), kept[4])
+
+
+def test_overfitting_stops_a_run_before_schedules_have_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    _bounds(monkeypatch, [-8.0, -3.0, -4.0, -5.5, -7.0, -1.0])
+    of, kept = model(), []
+    train = trainer(of, 100, patience=2, settled_at=90, callbacks=[_watching(lambda r: kept.append(weights(of)))])
+    train.fit(dataset(), dataset(seed=1))
+    assert train.done == 25  # the fourth and fifth evaluation were 2 nats or more below the second
+    assert same(weights(of), kept[1])
+
+
+def test_weights_that_break_a_constraint_are_kept_only_while_there_are_no_others() -> None:
+    of, best = model(), BestWeights(patience=3, settled_at=20)
+    seen = []
+    for step, value, admissible in [(5, -1.0, False), (20, -4.0, False), (25, -9.0, True), (30, -2.0, False)]:
+        with torch.no_grad():
+            next(of.parameters()).fill_(float(step))
+        best.should_stop(step, value, of, admissible=admissible)
+        seen.append(float(next(iter(best.weights.values())).max()) if best.weights else None)
+    assert seen == [None, 20.0, 25.0, 25.0]
 
 
 def test_weights_are_chosen_by_the_objective_where_it_is_not_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:

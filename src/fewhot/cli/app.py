@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fewhot.cli import bench, data, demo, encode, evaluate, fit, report, reproduce, sample
+from fewhot.cli import bench, data, demo, encode, evaluate, fit, recommend, report, reproduce, sample
 from fewhot.cli.exits import DEBUG, OneLineErrors, in_flags
 from fewhot.core.version import __version__
 
@@ -26,6 +26,7 @@ app.command(epilog=demo.EXAMPLE)(demo.demo)
 app.command(epilog=fit.EXAMPLE)(fit.fit)
 app.command(epilog=encode.EXAMPLE)(encode.encode)
 app.command(epilog=evaluate.EXAMPLE)(evaluate.evaluate)
+app.command(epilog=recommend.EXAMPLE)(recommend.recommend)
 app.command(epilog=sample.EXAMPLE)(sample.sample)
 app.command(epilog=report.EXAMPLE)(report.report)
 app.command(epilog=reproduce.EXAMPLE)(reproduce.reproduce)
@@ -42,6 +43,7 @@ def root(
     """Few-hot codes: sparse representations, learned and explained. Begin with [bold]fewhot demo[/bold]."""
     # Commands put columns in order by name before a model sees them, as plain arrays.
     warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+    warnings.filterwarnings("ignore", r"None of the \d+ units", UserWarning)  # an alarm beside the numbers tells it
     if version:
         typer.echo(f"fewhot {__version__}")
         raise typer.Exit

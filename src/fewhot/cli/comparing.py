@@ -20,7 +20,7 @@ class Evaluated:
     """A run measured on rows.
 
     Where it is compared with another, ``bounds`` has one bound a row, under exact gates; ``words`` is the vocabulary by
-    which it reads texts.
+    which it reads texts, and ``columns`` are the names of the columns it reads, in sorted order.
     """
 
     folder: Path
@@ -28,6 +28,7 @@ class Evaluated:
     alarms: list[Alarm]
     bounds: np.ndarray | None = None
     words: Any = None
+    columns: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,9 @@ def _difference(first: Evaluated, other: Evaluated) -> Difference:
         return Difference(folder=other.folder, gain=None, sentence=sentence)
     if first.words != other.words:
         sentence = f"The bounds do not compare: {first.folder} and {other.folder} read texts by other words."
+        return Difference(folder=other.folder, gain=None, sentence=sentence)
+    if first.columns != other.columns:
+        sentence = f"These ELBOs are not comparable: {first.folder} and {other.folder} read other columns."
         return Difference(folder=other.folder, gain=None, sentence=sentence)
     assert other.bounds is not None
     assert first.bounds is not None

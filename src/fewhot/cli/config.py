@@ -7,6 +7,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from fewhot.cli.interactions import check_columns, with_choices_for_pairs
 from fewhot.cli.models import ELSEWHERE, argument_hints, model_named
 from fewhot.cli.values import converted, nearest
 from fewhot.core.errors import InvalidParameterError, UnknownNameError
@@ -39,16 +40,22 @@ class FitConfig:
         The column of a file whose texts are the rows.
     texts
         Whether the rows of a dataset are its texts, and not the counts of their words.
+    user, item, weight
+        The columns of a table with a row for each user and item; the users are the rows.
     tokeniser
         How texts are cut into words; None takes "plain", and "spaces" for a dataset, whose texts are cut already.
     n_words
         How many words are known at most; None takes 20,000, and those of a dataset.
     max_length
         How many words of a text are read at most; None reads all.
+    columns, drop
+        The columns of a table to keep, and those to leave out, with commas between them.
+    prepare
+        Whether words, dates and missing values of a table are turned into numbers.
     data_dir
         A folder with datasets that are already on disk.
     model
-        The model's name.
+        The model's name: "vsc" unless told, "nfa" for a table of users and items.
     seed
         One seed for everything that is drawn.
     checkpoint_seconds
@@ -67,6 +74,12 @@ class FitConfig:
     tokeniser: str | None = None
     n_words: int | None = None
     max_length: int | None = None
+    columns: str | None = None
+    drop: str | None = None
+    prepare: bool = False
+    user: str | None = None
+    item: str | None = None
+    weight: str | None = None
     data_dir: str | None = None
     model: str = "vsc"
     seed: int = 0
@@ -108,6 +121,8 @@ def resolved(given: Mapping[str, Any], *, texts: Mapping[str, str] | None = None
     if "random_state" in given:
         given.setdefault("seed", given.pop("random_state"))
     _require_data(given)
+    check_columns(given)
+    given = with_choices_for_pairs(given)
     keys = run_keys()
     model = converted("model", given.get("model", _default("model")), keys["model"])
     plain, cls = model_named(model)

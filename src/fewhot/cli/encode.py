@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from fewhot.cli.console import say
-from fewhot.cli.options import Data, DataDir, Device, Force, Label, Run, Split, Text, Texts
+from fewhot.cli.options import Data, DataDir, Device, Force, Item, Label, Run, Split, Text, Texts, User, Weight
 from fewhot.core.errors import InvalidParameterError
 
 EXAMPLE = """\
@@ -41,6 +41,9 @@ def encode(
     label: Label = None,
     text: Text = None,
     texts: Texts = False,
+    user: User = None,
+    item: Item = None,
+    weight: Weight = None,
     data_dir: DataDir = None,
     device: Device = "auto",
     force: Force = False,
@@ -48,7 +51,7 @@ def encode(
     """Write the codes of DATA under a fitted model, one row each, exact zeros where a unit is off."""
     from fewhot.cli.outputs import free_file
     from fewhot.cli.rows import counted, source_of
-    from fewhot.cli.runs import in_order_of, load_run
+    from fewhot.cli.runs import load_run, rows_as_in
     from fewhot.cli.texts import readable
     from fewhot.core.checks import one_of
     from fewhot.data import write_matrix
@@ -58,7 +61,8 @@ def encode(
     estimator = load_run(run, device)
     changes = {"refine_steps": refine_steps, "max_active": max_active}
     _change(estimator, {name: value for name, value in changes.items() if value is not None})
-    rows = in_order_of(run, estimator, source_of(data, split, label, data_dir, text, texts).open())
+    source = source_of(data, split, label, data_dir, text, texts, user=user, item=item, weight=weight)
+    rows = rows_as_in(run, estimator, source)
     X = readable(estimator, rows)
     codes = estimator.transform(X) if what == "values" else getattr(estimator.codes(X), what)
     if codes is None:

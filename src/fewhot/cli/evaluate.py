@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fewhot.cli.console import note, say, say_json
-from fewhot.cli.options import Data, DataDir, Device, Json, Label, Run, Split, Text, Texts
+from fewhot.cli.options import Data, DataDir, Device, Item, Json, Label, Run, Split, Text, Texts, User, Weight
 from fewhot.cli.rows import ALL_SEEN, NONE_SEEN, SOME_SEEN, counted, same_labels, share_rows
 from fewhot.core.errors import InvalidInputError
 
@@ -49,25 +49,29 @@ def evaluate(
     label: Label = None,
     text: Text = None,
     texts: Texts = False,
+    user: User = None,
+    item: Item = None,
+    weight: Weight = None,
     data_dir: DataDir = None,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Print the numbers of a fitted model on DATA: a dataset's test rows, all rows of a file, or what --split says."""
     from fewhot.cli.rows import source_of
-    from fewhot.cli.runs import load_run
+    from fewhot.cli.runs import load_run, rows_as_in
 
-    source = source_of(data, split, label, data_dir, text, texts)
+    source = source_of(data, split, label, data_dir, text, texts, user=user, item=item, weight=weight)
     if split is None and source.is_dataset:
         source = source_of(data, "test", label, data_dir, text, texts)
     folders = _apart([run, *(against or [])])
     estimators = [load_run(folder, device) for folder in folders]
-    rows = source.open()
+    of_run = {folder: rows_as_in(folder, model, source) for folder, model in zip(folders, estimators, strict=True)}
+    rows = of_run[run]
     if label is not None and not probe:
         note("The labels are set aside; add --probe to train a classifier on the codes.")
-    seen = {folder: _seen_in_the_fit(folder, source.whole(), rows) for folder in folders}
+    seen = {folder: _seen_in_the_fit(folder, source.whole(), of_run[folder]) for folder in folders}
     found = [
-        _measure(folder, model, rows, data_dir, seen[folder], probe=probe, compared=bool(against))
+        _measure(folder, model, of_run[folder], data_dir, seen[folder], probe=probe, compared=bool(against))
         for folder, model in zip(folders, estimators, strict=True)
     ]
     about = f"{counted(rows)} of {rows.name}" + (f", split {rows.split!r}" if rows.split else "")
@@ -91,11 +95,9 @@ def _measure(
 ) -> Evaluated:
     from fewhot.cli.comparing import Evaluated
     from fewhot.cli.rows import n_columns
-    from fewhot.cli.runs import in_order_of
     from fewhot.cli.texts import readable
     from fewhot.metrics import alarms, summarise
 
-    rows = in_order_of(folder, estimator, rows)
     if not rows.holds_texts and n_columns(rows) != estimator.n_features_in_:
         turned = f": it has {len(rows)} rows and looks transposed" if len(rows) == estimator.n_features_in_ else ""
         raise InvalidInputError(
@@ -107,7 +109,10 @@ def _measure(
     summary = summarise(estimator, X, *labels, probe="marginal" if rows.holds_texts else "linear")
     bounds = estimator.score_samples(X) if compared else None
     words = getattr(estimator, "vocabulary_", None)
-    return Evaluated(folder=folder, summary=summary, alarms=list(alarms(summary)), bounds=bounds, words=words)
+    columns = () if rows.holds_texts else sorted(rows.feature_names or ())
+    return Evaluated(
+        folder=folder, summary=summary, alarms=list(alarms(summary)), bounds=bounds, words=words, columns=columns
+    )
 
 
 def _seen_in_the_fit(run: Path, source: Source, rows: Loaded) -> str:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from fewhot.core.errors import (
     NotSavableError,
     RunFolderError,
     UnknownNameError,
+    UnpreparedTableError,
 )
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -30,7 +32,8 @@ DEBUG = "--debug"
 
 _FLAGS = {
     **{name: f"--{name}" for name in ("label", "split", "device", "density", "l0", "alpha", "likelihood", "recipe")},
-    **{name: f"--{name}" for name in ("text", "texts", "tokeniser")},
+    **{name: f"--{name}" for name in ("text", "texts", "tokeniser", "columns", "drop", "prepare")},
+    **{name: f"--{name}" for name in ("user", "item", "weight")},
     "n_words": "--n-words",
     "max_length": "--max-length",
     "observation": "--observation",
@@ -80,6 +83,8 @@ class OneLineErrors(TyperGroup):
             if debug:
                 raise
             sentence, code = verdict_on(error)
+            if isinstance(error, UnpreparedTableError):
+                sentence = f"{error.listing}\n{in_flags(error.remedy)}{_prepared_command(words)}"
             sys.stderr.write(f"fewhot: {sentence}\n")
         sys.exit(code if isinstance(code, int) else DONE)
 
@@ -102,6 +107,11 @@ def _interrupt_said(sentence: str) -> Generator[None, None, None]:
     except KeyboardInterrupt:
         sys.stderr.write(f"fewhot: {sentence}\n")
         raise
+
+
+def _prepared_command(words: Sequence[str]) -> str:
+    """Return the line that fits the same table with its columns prepared, for a command that fits."""
+    return f"\n  {shlex.join(['fewhot', *words, '--prepare'])}" if words[:1] == ["fit"] else ""
 
 
 def verdict_on(error: Exception) -> tuple[str, int]:
@@ -138,7 +148,8 @@ def in_flags(sentence: str) -> str:
     'Those codes are dense; give --set latent=spike-slab.'
     """
     told = _ARGUMENT.sub(lambda found: f"{_FLAGS[found[1]]} {found[2].strip(chr(39))}".rstrip(), sentence)
-    told = told.replace("--texts True", "--texts")  # a flag without a value
+    for name in ("texts", "prepare"):
+        told = told.replace(f"--{name} True", f"--{name}")  # a flag without a value
     told = _CHOICES.sub(r"--set \1=\2", told).replace("against_collapse=.", '--set "against_collapse={...}".')
     told, known, names = told.partition(" Known: ")  # a list of settings, as a file spells them
     for name in ("random_state", "data_dir"):

@@ -9,7 +9,7 @@ import typer
 
 from fewhot.cli.console import note, say, say_json
 from fewhot.cli.exits import INTERRUPTED
-from fewhot.cli.options import DATA_HELP, DataDir, Json, Label, Quiet, Split, Text, Texts
+from fewhot.cli.options import DATA_HELP, DataDir, Item, Json, Label, Quiet, Split, Text, Texts, User, Weight
 
 EXAMPLE = """\
 Examples:
@@ -18,6 +18,10 @@ Examples:
 
 [bold]fewhot fit counts.mtx --density 0.05 --set max_active=10 --out runs/counts[/bold]
 
+[bold]fewhot fit customers.csv --prepare --label segment --split train --out runs/customers[/bold]
+
+[bold]fewhot fit likes.csv --user user_id --item film --weight stars --out runs/likes[/bold]
+
 [bold]fewhot fit reviews.csv --text review --label stars --model hsvae --out runs/reviews[/bold]
 
 [bold]fewhot fit --config runs/first/fit.yaml --seed 1 --out runs/second[/bold]
@@ -25,7 +29,7 @@ Examples:
 [bold]fewhot fit --resume runs/first[/bold]
 """
 
-_MODEL, _TRAINING, _TEXTS = "The model", "Training", "Texts"
+_MODEL, _TRAINING, _TABLES, _TEXTS = "The model", "Training", "Tables", "Texts"
 
 
 def _option(text: str, panel: str, *names: str) -> Any:
@@ -54,7 +58,8 @@ def fit(
     model: Annotated[
         str | None,
         _option(
-            "sparse codes: vsc (the default), hsvae, sdlgm, gumbelvae; dense: vae, betatcvae, matvae; of counts: nfa.",
+            "sparse codes: vsc (the default), hsvae, sdlgm, gumbelvae; dense: vae, betatcvae, matvae; of counts and "
+            "likes: nfa (the default with --user and --item).",
             _MODEL,
         ),
     ] = None,
@@ -72,7 +77,7 @@ def fit(
         str | None, _option("Widths of the hidden layers, such as 400,200.", _MODEL, "--hidden-layer-sizes", "--hidden")
     ] = None,
     recipe: Annotated[str | None, _option("A named set of published choices, such as iclr2019.", _MODEL)] = None,
-    max_steps: Annotated[int | None, _option("Most optimisation steps; 20,000 unless told.", _TRAINING)] = None,
+    max_steps: Annotated[int | None, _option("Most steps; by default 100 passes, 3,000 to 20,000.", _TRAINING)] = None,
     max_epochs: Annotated[int | None, _option("Most passes over the rows.", _TRAINING)] = None,
     batch_size: Annotated[int | None, _option("Rows a step; 200 unless told, 500 with nfa.", _TRAINING)] = None,
     learning_rate: Annotated[float | None, _option("Adam's rate; 0.001 unless told.", _TRAINING)] = None,
@@ -92,8 +97,21 @@ def fit(
         ),
     ] = None,
     label: Label = None,
+    prepare: Annotated[
+        bool,
+        _option(
+            "Turn words, dates, decimal commas and missing values into numbers; encode and evaluate do the same.",
+            _TABLES,
+            "--prepare",
+        ),
+    ] = False,
+    columns: Annotated[str | None, _option("The columns to keep, with commas between them.", _TABLES)] = None,
+    drop: Annotated[str | None, _option("The columns to leave out, with commas between them.", _TABLES)] = None,
     text: Text = None,
     texts: Texts = False,
+    user: User = None,
+    item: Item = None,
+    weight: Weight = None,
     tokeniser: Annotated[
         str | None,
         _option("How texts are cut: plain (the default), spacy, or spaces for those that are cut already.", _TEXTS),
@@ -130,8 +148,14 @@ def fit(
         "split": split,
         "test": test,
         "label": label,
+        "prepare": prepare or None,
+        "columns": columns,
+        "drop": drop,
         "text": text,
         "texts": texts or None,
+        "user": user,
+        "item": item,
+        "weight": weight,
         "tokeniser": tokeniser,
         "n_words": n_words,
         "max_length": max_length,

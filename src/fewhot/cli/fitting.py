@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from fewhot.cli.config import FILE, FitConfig, read_config, resolved, write_config
 from fewhot.cli.console import note
 from fewhot.cli.exits import INTERRUPTED
-from fewhot.cli.rows import Source, counted, n_columns, source_of
-from fewhot.cli.runs import DATA, Judgement, RunRows, finish, in_order, is_finished, read_rows
+from fewhot.cli.interactions import COLUMNS
+from fewhot.cli.rows import KnownColumns, Source, counted, n_columns, source_of
+from fewhot.cli.runs import DATA, PREPARATION, Judgement, RunRows, finish, in_order, is_finished, read_rows
 from fewhot.cli.texts import check_settings, in_words, rows_to_fit
 from fewhot.core.errors import InvalidParameterError, RunFolderError
 
 if TYPE_CHECKING:
-    from fewhot.data import Loaded
+    from fewhot.data import Loaded, TableVectorizer
 
 FEW_ROWS = 20
 
@@ -50,13 +51,17 @@ def config_in(folder: Path) -> FitConfig:
 def rows_for(config: FitConfig) -> RunRows:
     """Read the rows to fit on and those to judge by."""
     check_settings(config)
-    source = source_of(config.data, config.split, config.label, config.data_dir, config.text, config.texts)
-    train = source.open()
+    of_tables = {name: getattr(config, name) for name in ("columns", "drop", "prepare", *COLUMNS)}
+    source = source_of(config.data, config.split, config.label, config.data_dir, config.text, config.texts, **of_tables)
+    vectorizer = _new_vectorizer(config)
+    train = source.open(vectorizer)
     check_settings(config, train)
+    _require_several(train)
     other = _test_source(config, source, train.split)
     if other is None:
-        return RunRows(train=train, train_source=source)
-    test = in_order(other.open(), train.feature_names, train.name)
+        return RunRows(train=train, train_source=source, vectorizer=vectorizer)
+    known = KnownColumns(names=train.feature_names, n_columns=n_columns(train), vectorizer=vectorizer)
+    test = in_order(other.open_as(known), train.feature_names, train.name)
     if not len(test):
         raise InvalidParameterError(
             f"The split {other.split!r} of {other.data} has no rows: the table is too small to be split; leave out "
@@ -70,7 +75,22 @@ def rows_for(config: FitConfig) -> RunRows:
             f"{other.data} has {n_columns(test)} columns and {source.data} {n_columns(train)}; give --test rows with "
             f"the same columns."
         )
-    return RunRows(train=train, train_source=source, test=test, test_source=other)
+    return RunRows(train=train, train_source=source, test=test, test_source=other, vectorizer=vectorizer)
+
+
+def _new_vectorizer(config: FitConfig) -> TableVectorizer | None:
+    from fewhot.data import TableVectorizer
+
+    return TableVectorizer() if config.prepare else None
+
+
+def _require_several(rows: Loaded) -> None:
+    """Refuse a single row, which differs from nothing."""
+    if len(rows) < 2:
+        raise InvalidParameterError(
+            f"{rows.name} holds {counted(rows).removesuffix('s')}, and a model learns how rows differ; give at least 2 "
+            f"rows, better {FEW_ROWS} or more."
+        )
 
 
 def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows: RunRows | None = None) -> Judgement:
@@ -79,6 +99,7 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
 
     if rows is None:
         rows = read_rows(folder, config.data_dir) if resume else rows_for(config)
+    config = _of_mixed_columns(config, rows)
     X = rows_to_fit(config, rows.train)
     if rows.test is not None and rows.test_source is not None and not resume and not rows.test.holds_texts:
         config.estimator()._check_rows_to_come(rows.test.X, X, rows.test_source.data)
@@ -89,6 +110,8 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
         estimator.fit(X)
         _keep_names(estimator, rows.train, folder)
         if not quiet:
+            if getattr(estimator, "recipe_", None) is not None and estimator.recipe is None:
+                note(f"By what the rows are, the recipe was {estimator.recipe_}; --recipe names another.")
             if estimator.n_iter_ < opening.planned:
                 note(f"Stopped at step {estimator.n_iter_:,}: the bound of held-out rows no longer rose.")
             note("Measuring, and drawing the report.")
@@ -102,24 +125,38 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
         raise typer.Exit(INTERRUPTED) from None
 
 
+def _of_mixed_columns(config: FitConfig, rows: RunRows) -> FitConfig:
+    """Return a configuration that does not take ages, days and levels for counts because they are whole numbers."""
+    mixed = rows.vectorizer is not None and rows.vectorizer.is_mixed
+    if not mixed or config.estimator().get_params(deep=False).get("likelihood") != "auto":
+        return config
+    return replace(config, arguments={**config.arguments, "likelihood": "gaussian"})
+
+
 def _keep_names(estimator: Any, train: Loaded, folder: Path) -> None:
     """Let the saved model know its columns by name, as one fitted on a frame does; sparse rows have no names there."""
     import numpy as np
     import scipy.sparse as sp
 
-    if train.feature_names is None or sp.issparse(train.X) or train.holds_texts:
+    if train.feature_names is None or train.holds_texts or (sp.issparse(train.X) and train.users is None):
         return
-    estimator.feature_names_in_ = np.asarray(train.feature_names, dtype=object)
+    name = "feature_names_in_" if train.users is None else "items_"
+    setattr(estimator, name, np.asarray(train.feature_names, dtype=object))
     estimator.save(folder)
 
 
-def _announce(train: Loaded, X: Any, device: str, resumed: Path | None) -> None:
+def _announce(rows: RunRows, X: Any, device: str, resumed: Path | None) -> None:
     """Say what is fitted where, from which step a resumed run goes on, and what to expect of very few rows."""
     from fewhot.core.devices import resolve_device
 
+    train = rows.train
     if resumed is not None and is_finished(resumed):
         note(f"The fit in {resumed} is finished; no step is left to do.")
         return
+    if rows.vectorizer is not None:
+        n_before = rows.vectorizer.n_features_in_
+        note(f"Prepared {n_before:,} columns as {n_columns(train):,} of numbers:")
+        note("\n".join(f"  {line}" for line in rows.vectorizer.summary()))
     n_rows = len(train)
     what = in_words(X) if train.holds_texts else f"{n_rows:,} rows of {n_columns(train):,} columns"
     note(f"Fitting {what} on {resolve_device(device)}.")
@@ -141,10 +178,12 @@ def _opening(folder: Path, config: FitConfig, rows: RunRows, X: Any, *, resume: 
         def on_start(self, max_steps: int) -> None:
             self.planned = max_steps
             if not quiet:
-                _announce(rows.train, X, config.arguments.get("device", "auto"), folder if resume else None)
+                _announce(rows, X, config.arguments.get("device", "auto"), folder if resume else None)
             if (folder / FILE).exists():
                 return
             write_json(folder / DATA, rows.to_dict())
+            if rows.vectorizer is not None:
+                write_json(folder / PREPARATION, rows.vectorizer.to_dict())
             write_config(folder / FILE, config)
 
     return Opening()

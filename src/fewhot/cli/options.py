@@ -39,6 +39,15 @@ Text = Annotated[
 Texts = Annotated[
     bool, typer.Option("--texts", help="Of a dataset with texts, read these and not the counts of words.")
 ]
+User = Annotated[
+    str | None,
+    typer.Option(help="Of a table with a row for each user and item: the column of users.", show_default=False),
+]
+Item = Annotated[str | None, typer.Option(help="The column of items.", show_default=False)]
+Weight = Annotated[
+    str | None,
+    typer.Option(help="The column of weights, such as stars; 1 for each pair unless told.", show_default=False),
+]
 DataDir = Annotated[
     Path | None,
     typer.Option(help="A folder with datasets already on disk; also $FEWHOT_DATA.", show_default=False),

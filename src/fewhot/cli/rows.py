@@ -6,10 +6,46 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fewhot.core.errors import InvalidInputError, RunFolderError
+from fewhot.cli.interactions import COLUMNS, open_interactions, with_items
+from fewhot.core.errors import InvalidInputError, RunFolderError, UnpreparedTableError
 
 if TYPE_CHECKING:
-    from fewhot.data import Loaded
+    from fewhot.data import Loaded, TableVectorizer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownColumns:
+    """What a run remembers of the columns it was fitted on.
+
+    Attributes
+    ----------
+    names
+        Their names; None where the data had none.
+    n_columns
+        How many there are.
+    label
+        The column of labels; None for none.
+    text
+        The column of texts, for a run that was fitted on texts.
+    vectorizer
+        What turns words, dates and missing values into numbers; None for a table of plain numbers.
+    """
+
+    names: list[str] | None = None
+    n_columns: int | None = None
+    label: str | int | None = None
+    text: str | None = None
+    vectorizer: TableVectorizer | None = None
+
+    def text_column(self, data: str) -> str | None:
+        """Return the column of texts in a file that can have one."""
+        from fewhot.core.errors import DataError
+        from fewhot.data.text.reading import text_ending
+
+        try:
+            return None if text_ending(Path(data)) == ".txt" else self.text
+        except DataError:  # a file of something else, which is refused where it is read
+            return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +66,12 @@ class Source:
         The column of a file whose texts are the rows.
     texts
         Whether the rows of a dataset are its texts.
+    columns, drop
+        The columns of a table to keep, and those to leave out, with commas between them.
+    prepare
+        Whether words, dates and missing values of a table are turned into numbers.
+    user, item, weight
+        The columns of a table of who has what, whose users are the rows.
     """
 
     data: str
@@ -38,6 +80,12 @@ class Source:
     data_dir: str | None = None
     text: str | None = None
     texts: bool = False
+    columns: str | None = None
+    drop: str | None = None
+    prepare: bool = False
+    user: str | None = None
+    item: str | None = None
+    weight: str | None = None
 
     @property
     def is_dataset(self) -> bool:
@@ -46,22 +94,72 @@ class Source:
 
         return self.data in dataset_names()
 
-    def open(self) -> Loaded:
-        """Read the rows."""
+    @property
+    def of_pairs(self) -> bool:
+        """Whether the rows are users, from a table with a row for each user and item."""
+        return any(getattr(self, name) is not None for name in COLUMNS)
+
+    def open(self, vectorizer: TableVectorizer | None = None) -> Loaded:
+        """Read the rows; a vectorizer that is given is used, and fitted where it is not yet."""
         from fewhot.data import open_data
 
-        label: str | int | None = self.label
-        if isinstance(label, str) and label.removeprefix("-").isdecimal():
-            label = int(label)
+        if self.of_pairs:
+            return open_interactions(self)
         return open_data(
-            self.data, split=self.split, data_dir=self.data_dir, label=label, text=self.text, texts=self.texts
+            self.data,
+            split=self.split,
+            data_dir=self.data_dir,
+            label=self.label_place,
+            text=self.text,
+            texts=self.texts,
+            columns=self.columns,
+            drop=self.drop,
+            prepare=self.prepare if vectorizer is None else vectorizer,
         )
+
+    def open_as(self, known: KnownColumns) -> Loaded:
+        """Read the rows with the columns of a fit, matched by name; of a dataset, as it is."""
+        from fewhot.data.files.selection import Selection
+        from fewhot.data.opening import open_table
+
+        if self.of_pairs:
+            return with_items(open_interactions(self), known.names)
+        if self.is_dataset:
+            return self.open()
+        names, vectorizer = known.names, known.vectorizer
+        selection = Selection(
+            label=known.label if self.label is None else self.label_place,
+            label_may_lack=self.label is None,
+            known=names if vectorizer is None else vectorizer.needed if vectorizer.has_names else None,
+            n_known=known.n_columns if vectorizer is None else vectorizer.n_features_in_,
+            as_text=() if vectorizer is None else vectorizer.spelled,
+        )
+        text = self.text or known.text_column(self.data)
+        try:
+            return open_table(self.data, selection, self.split, text=text, texts=self.texts, vectorizer=vectorizer)
+        except UnpreparedTableError as error:
+            remedy = "The run was fitted on plain numbers; mend the file, or fit again with --prepare."
+            raise UnpreparedTableError(error.listing, remedy) from error
+
+    @property
+    def label_place(self) -> str | int | None:
+        """The label column, a whole number where it is given by its place."""
+        return as_place(self.label)
 
     def whole(self) -> Source:
         """Return the same source with a path that holds from any folder."""
         if self.is_dataset:
             return self
         return replace(self, data=str(Path(self.data).expanduser().resolve()), data_dir=None)
+
+
+def as_place(label: str | None) -> str | int | None:
+    """Return a label column as it was typed, as a whole number where it is one.
+
+    >>> as_place("-1"), as_place("kind")
+    (-1, 'kind')
+    """
+    return int(label) if label is not None and label.removeprefix("-").isdecimal() else label
 
 
 ALL_SEEN, SOME_SEEN, NONE_SEEN = "the ones it was fitted on", "some of which it was fitted on", "not seen in the fit"
@@ -86,8 +184,8 @@ def n_columns(rows: Loaded) -> int | None:
 
 
 def counted(rows: Loaded) -> str:
-    """Return how many rows or texts there are, in words."""
-    return f"{len(rows):,} {'texts' if rows.holds_texts else 'rows'}"
+    """Return how many rows, texts or users there are, in words."""
+    return f"{len(rows):,} {'texts' if rows.holds_texts else 'rows' if rows.users is None else 'users'}"
 
 
 def same_labels(one: Loaded, other: Loaded) -> tuple[Any, Any]:
@@ -113,10 +211,11 @@ def source_of(
     data_dir: Path | str | None,
     text: str | None = None,
     texts: bool = False,
+    **of_tables: Any,
 ) -> Source:
     """Return the source that flags describe."""
     folder = None if data_dir is None else str(data_dir)
-    return Source(data=data, split=split, label=label, data_dir=folder, text=text, texts=texts)
+    return Source(data=data, split=split, label=label, data_dir=folder, text=text, texts=texts, **of_tables)
 
 
 def record_of(source: Source, rows: Loaded) -> dict[str, Any]:
@@ -128,6 +227,12 @@ def record_of(source: Source, rows: Loaded) -> dict[str, Any]:
         "label": source.label,
         "text": source.text,
         "texts": source.texts,
+        "columns": source.columns,
+        "drop": source.drop,
+        "prepare": source.prepare,
+        "user": source.user,
+        "item": source.item,
+        "weight": source.weight,
         "data_dir": source.data_dir,
         "name": rows.name,
         "n_rows": len(rows),
@@ -139,8 +244,13 @@ def record_of(source: Source, rows: Loaded) -> dict[str, Any]:
     }
 
 
-def reopened(record: dict[str, Any], data_dir: Path | str | None = None) -> tuple[Source, Loaded]:
-    """Return the rows that a record describes; rows that changed since are refused."""
+def reopened(
+    record: dict[str, Any],
+    data_dir: Path | str | None = None,
+    vectorizer: TableVectorizer | None = None,
+    known: KnownColumns | None = None,
+) -> tuple[Source, Loaded]:
+    """Return the rows that a record describes, with ``known`` columns if given; rows that changed are refused."""
     try:
         source = source_of(
             record["data"],
@@ -149,11 +259,17 @@ def reopened(record: dict[str, Any], data_dir: Path | str | None = None) -> tupl
             data_dir or record["data_dir"],
             record.get("text"),
             bool(record.get("texts")),
+            columns=record.get("columns"),
+            drop=record.get("drop"),
+            prepare=bool(record.get("prepare")),
+            user=record.get("user"),
+            item=record.get("item"),
+            weight=record.get("weight"),
         )
         digest = record["digest"]
     except (KeyError, TypeError, AttributeError) as error:
         raise RunFolderError("The run's data.json is damaged; fit again into another folder.") from error
-    rows = source.open()
+    rows = source.open(vectorizer) if known is None else source.open_as(known)
     if rows.digest != digest:
         raise InvalidInputError(
             f"{source.data} has changed since the run was fitted on it; give the rows as they were, or fit again."

@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fewhot.cli.console import finite
+from fewhot.cli.interactions import like_the_fit, with_items
 from fewhot.cli.rows import (
     ALL_SEEN,
     NONE_SEEN,
     SOME_SEEN,
+    KnownColumns,
     Source,
+    as_place,
     counted,
+    n_columns,
     record_of,
     reopened,
     same_labels,
@@ -23,20 +27,25 @@ from fewhot.cli.texts import check_kind, readable
 from fewhot.core.errors import InvalidInputError, RunFolderError
 
 if TYPE_CHECKING:
-    from fewhot.data import Loaded
+    from fewhot.data import Loaded, TableVectorizer
     from fewhot.metrics import Alarm, Summary
 
 DATA, METRICS, CODES, REPORT = "data.json", "metrics.json", "codes.npz", "report.html"
+PREPARATION = "preparation.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRows:
-    """The rows a run was fitted on and, where they are others, those its numbers are about."""
+    """The rows a run was fitted on and, where they are others, those its numbers are about.
+
+    ``vectorizer`` is what made numbers of the columns of a table that had others.
+    """
 
     train: Loaded
     train_source: Source
     test: Loaded | None = None
     test_source: Source | None = None
+    vectorizer: TableVectorizer | None = None
 
     @property
     def judged(self) -> Loaded:
@@ -102,12 +111,44 @@ def is_finished(folder: Path) -> bool:
 def read_rows(folder: Path, data_dir: Path | str | None = None) -> RunRows:
     """Return the rows that a run folder names, read again."""
     record = read_json(folder / DATA)
-    source, train = reopened(record, data_dir)
+    vectorizer = vectorizer_in(folder)
+    source, train = reopened(record, data_dir, vectorizer)
     if record.get("test") is None:
-        return RunRows(train=train, train_source=source)
-    test_source, test = reopened(record["test"], data_dir)
-    test = in_order(test, train.feature_names, train.name)
-    return RunRows(train=train, train_source=source, test=test, test_source=test_source)
+        return RunRows(train=train, train_source=source, vectorizer=vectorizer)
+    known = KnownColumns(names=train.feature_names, n_columns=n_columns(train), vectorizer=vectorizer)
+    test_source, test = reopened(record["test"], data_dir, vectorizer, known)
+    return RunRows(train=train, train_source=source, test=test, test_source=test_source, vectorizer=vectorizer)
+
+
+def vectorizer_in(folder: Path) -> TableVectorizer | None:
+    """Return what turned the columns of a run's table into numbers; None for a table of plain numbers."""
+    from fewhot.data import TableVectorizer
+
+    path = folder / PREPARATION
+    if not path.exists():
+        return None
+    try:
+        return TableVectorizer.from_dict(read_json(path))
+    except InvalidInputError as error:
+        raise RunFolderError(f"{path} is damaged; fit again into another folder.") from error
+
+
+def rows_as_in(folder: Path, estimator: Any, source: Source) -> Loaded:
+    """Read rows for a run, as those of its fit were read.
+
+    Columns are matched by name and prepared as they were then; the column of labels, and that of texts, is the fit's
+    where no other is given and the data have it.
+    """
+    record = read_json(folder / DATA) if (folder / DATA).exists() else {}
+    of_texts = getattr(estimator, "vocabulary_", None) is not None
+    known = KnownColumns(
+        names=None if of_texts else _columns_of(folder, estimator),
+        n_columns=estimator.n_features_in_,
+        label=as_place(record.get("label")),
+        text=record.get("text") if of_texts else None,
+        vectorizer=vectorizer_in(folder),
+    )
+    return in_order_of(folder, estimator, like_the_fit(source, record).open_as(known))
 
 
 def in_order_of(folder: Path, estimator: Any, rows: Loaded) -> Loaded:
@@ -121,6 +162,8 @@ def in_order_of(folder: Path, estimator: Any, rows: Loaded) -> Loaded:
 
 def in_order(rows: Loaded, known: list[str] | None, fitted: str) -> Loaded:
     """Return rows with the ``known`` columns in their order where both have names; ``fitted`` is who knows them."""
+    if rows.users is not None:
+        return with_items(rows, known)
     if rows.holds_texts or not known or not rows.feature_names or known == rows.feature_names:
         return rows
     missing = next((name for name in known if name not in rows.feature_names), None)
@@ -138,8 +181,9 @@ def in_order(rows: Loaded, known: list[str] | None, fitted: str) -> Loaded:
 
 def _columns_of(folder: Path, estimator: Any) -> list[str] | None:
     """Return the names that the model knows; else those of the rows in data.json, as for a fit on sparse rows."""
-    if hasattr(estimator, "feature_names_in_"):
-        return estimator.feature_names_in_.tolist()
+    for names in ("items_", "feature_names_in_"):
+        if hasattr(estimator, names):
+            return getattr(estimator, names).tolist()
     return read_json(folder / DATA).get("feature_names") if (folder / DATA).exists() else None
 
 
@@ -182,9 +226,11 @@ def facts_of(estimator: Any, rows: RunRows, folder: Path) -> dict[str, Any]:
 
     device = next(estimator.module_.parameters()).device
     hardware = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()
+    prepared = {} if rows.vectorizer is None else {"Columns": "; ".join(rows.vectorizer.summary())}
     return {
         "Run": folder.name,
         "Fitted on": f"{counted(rows.train)} of {rows.train.name}",
+        **prepared,
         "Numbers are about": rows.judged_words,
         "Hardware": f"{hardware}, {torch.get_num_threads()} threads",
     }

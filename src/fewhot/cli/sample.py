@@ -44,7 +44,7 @@ def sample(
 ) -> None:
     """Draw codes from the prior and write the rows they stand for."""
     from fewhot.cli.outputs import free_file
-    from fewhot.cli.runs import load_run
+    from fewhot.cli.runs import load_run, vectorizer_in
     from fewhot.core.files import replacing_file
 
     estimator = load_run(run, device)
@@ -64,6 +64,8 @@ def sample(
         rows = rows[:, -len(names) :]
     if target.suffix.lower() == ".png":
         _draw(rows, shape, target)
+    elif target.suffix.lower() == ".csv" and (vectorizer := vectorizer_in(run)) is not None:
+        _write_table(vectorizer.inverse_transform(rows), target)
     else:
         from fewhot.data import write_matrix
 
@@ -77,6 +79,21 @@ def _known(run: Path) -> tuple[list[int] | None, list[str] | None]:
 
     record = read_json(run / DATA) if (run / DATA).exists() else {}
     return record.get("image_shape"), record.get("feature_names")
+
+
+def _write_table(table: dict[str, list[Any]], target: Path) -> None:
+    """Write rows as the table they were fitted on has them, with words and dates."""
+    import csv
+
+    from fewhot.core.files import replacing_file
+
+    with replacing_file(target) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table)
+        writer.writerows(
+            [f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row]
+            for row in zip(*table.values(), strict=True)
+        )
 
 
 def _refuse_tables(target: Path) -> None:

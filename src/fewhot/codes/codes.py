@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from fewhot.codes.page import page, summary_line
+
 Matrix = np.ndarray | sp.csr_array
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Codes:
     """Codes with their uncertainty and their bounds.
 
@@ -37,3 +39,9 @@ class Codes:
 
     def __len__(self) -> int:
         return len(self.bound)
+
+    def __repr__(self) -> str:
+        return summary_line(self)
+
+    def _repr_html_(self) -> str:
+        return page(self)

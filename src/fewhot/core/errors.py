@@ -47,3 +47,20 @@ class DataError(FewhotError, ValueError):
 
 class DownloadError(DataError, OSError):
     """A dataset that could not be fetched, or whose content is not the published one."""
+
+
+class UnpreparedTableError(DataError):
+    """A table with columns that are not plain numbers: a heading, a line a column, and what to do.
+
+    Parameters
+    ----------
+    listing
+        The heading and the lines.
+    remedy
+        The last line.
+    """
+
+    def __init__(self, listing: str, remedy: str) -> None:
+        self.listing = listing
+        self.remedy = remedy
+        super().__init__(f"{listing}\n{remedy}")

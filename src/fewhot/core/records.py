@@ -239,7 +239,8 @@ class ColumnMoments(NamedTuple):
     """Statistics of the training rows that parts may keep as fitted state."""
 
     mean: Tensor  # (D,)
-    std: Tensor  # (D,), 1 where a column is constant
+    std: Tensor  # (D,), 1 where a column is constant or nearly so
     row_total: float  # mean of the row sums
     present: Tensor  # (D,), share of the rows in which a column is not 0
     n_rows: int
+    nearly_constant: tuple[int, ...] = ()  # columns that vary, but by no more than rounding errors

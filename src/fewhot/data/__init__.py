@@ -41,6 +41,7 @@ from fewhot.data.stored import StoredDataset, StoredRows, open_rows
 from fewhot.data.storing import write_rows
 from fewhot.data.strong_generalisation import HeldOutUsers, StrongGeneralisation, strong_generalisation
 from fewhot.data.synthetic import Planted, planted
+from fewhot.data.tables import TableVectorizer
 from fewhot.data.text import TextDataset, Vocabulary, clean, stream_texts, text_dataset, tokenise
 from fewhot.data.uci_har import read_uci_har
 from fewhot.data.wikipedia import read_wikipedia
@@ -65,6 +66,7 @@ __all__ = [
     "StoredRows",
     "StrongGeneralisation",
     "Table",
+    "TableVectorizer",
     "TextDataset",
     "Vocabulary",
     "as_dataset",

@@ -17,6 +17,11 @@ from fewhot.data.order import Order
 CHUNK_ELEMENTS = 1 << 22
 """How many elements are looked at together when a pass over the data needs no more."""
 
+ROUNDING = 1e-6
+"""Of a number, or of the columns' typical deviation: what float32 cannot be trusted to tell apart."""
+TINY = 1e-7
+"""A deviation above this is never taken for a rounding error of other columns, which may have larger units."""
+
 
 class Dataset(ABC):
     """Rows of numbers. ``resident`` means that batches are made on the device, without the host."""
@@ -85,12 +90,20 @@ class Dataset(ABC):
 
 
 def _moments_from_sums(total: Tensor, square: Tensor, present: Tensor, n_rows: int) -> ColumnMoments:
-    """Turn column sums and sums of squares into moments; a constant column gets standard deviation 1."""
+    """Turn column sums and sums of squares into moments; a column that is nearly constant gets a deviation of 1.
+
+    That is one whose deviation is below `ROUNDING` of its mean, or of the other columns' deviations where it is tiny in
+    itself, too: a few columns of embeddings are zero but for rounding errors.
+    """
     mean = total / n_rows
     std = (square / n_rows - mean.square()).clamp(min=0).sqrt()
-    std = torch.where(std > 1e-6 * (1e-30 + mean.abs()), std, torch.ones_like(std))
+    typical = std[std > 0].median() if bool((std > 0).any()) else std.new_zeros(())
+    least = torch.maximum(ROUNDING * mean.abs(), (ROUNDING * typical).clamp(max=TINY))
+    varies = (std > least) & (std > torch.finfo(torch.float32).tiny)
+    nearly = torch.nonzero((std > 0) & ~varies).flatten().tolist()
+    std = torch.where(varies, std, torch.ones_like(std))
     share = (present / n_rows).float()
-    return ColumnMoments(mean.float(), std.float(), float(total.sum() / n_rows), share, n_rows)
+    return ColumnMoments(mean.float(), std.float(), float(total.sum() / n_rows), share, n_rows, tuple(nearly))
 
 
 def with_rows(spec: DataSpec, n_rows: int) -> DataSpec:

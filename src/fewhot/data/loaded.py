@@ -45,6 +45,8 @@ class Loaded:
         holds them.
     tokeniser
         How rows that are texts were cut before, by a name that `tokenise` knows; None where that is left to the reader.
+    users
+        What the users are called whose items the rows are; None for rows that are no users.
     """
 
     X: np.ndarray | sp.csr_array
@@ -58,6 +60,7 @@ class Loaded:
     label_names: list[str] | None = None
     texts: list[str] | None = None
     tokeniser: str | None = None
+    users: list[str] | None = None
 
     @property
     def holds_texts(self) -> bool:
@@ -84,7 +87,9 @@ class Loaded:
         X: Any = self.X[rows]
         y = None if self.y is None else self.y[rows]
         texts = None if self.texts is None else [self.texts[row] for row in np.arange(len(self))[rows]]
-        return replace(self, X=X, y=y, texts=texts, split=split, digest=content_digest(X, y, texts))
+        users = None if self.users is None else [self.users[row] for row in np.arange(len(self))[rows]]
+        named = texts if users is None else users + (self.feature_names or [])
+        return replace(self, X=X, y=y, texts=texts, users=users, split=split, digest=content_digest(X, y, named))
 
 
 def as_strings(texts: Sequence[str]) -> np.ndarray:

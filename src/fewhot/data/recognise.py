@@ -16,6 +16,7 @@ from fewhot.data.dataset import Dataset
 from fewhot.data.dense import DenseDataset
 from fewhot.data.ragged import RaggedDataset, canonical
 from fewhot.data.stored import BackedRows, StoredDataset, StoredRows
+from fewhot.data.tables.problems import check_frame
 from fewhot.data.text import is_text, text_dataset
 
 ACCEPTED = (
@@ -147,8 +148,8 @@ def _check_frame(frame: Any, name: str) -> None:
             f"{name} is a frame of shape {tuple(frame.shape)}; give at least one row and one column."
         )
     _refuse_twice(frame.columns, "column", name, "; give each a name of its own.")
-    for column, dtype in zip(frame.columns, frame.dtypes, strict=True):
-        _refuse_times(f"Column {column!r} of {name}", dtype)
+    if len(frame):
+        check_frame(((str(column), frame[column]) for column in frame.columns), name)
 
 
 def _refuse_twice(names: Any, what: str, name: str, remedy: str) -> None:

@@ -23,6 +23,8 @@ from fewhot.training import Callback, RunFolder
 from fewhot.training.callbacks import as_callback
 from fewhot.training.capture import CHOICES
 
+PASSES, MIN_STEPS = 100, 3000
+"""The default length of a fit: so many passes over the rows, and steps. Chosen on 14 real tables: see decision 0035."""
 _TRAINING_ARGUMENTS = frozenset(
     [
         "max_steps",
@@ -80,9 +82,12 @@ class Arguments(BaseEstimator):
     def _structure(self) -> dict[str, str]:
         return {name: repr(v) for name, v in self.get_params(deep=False).items() if name not in _TRAINING_ARGUMENTS}
 
-    def _n_steps(self, epoch: int) -> int:
+    def _n_steps(self, epoch: int, *, streamed: bool = False) -> int:
+        """Return the length of a fit whose passes take ``epoch`` steps each; rows that are streamed are not counted."""
         if self.max_epochs is None:
-            return self._chosen("max_steps")
+            scaled = self.max_steps is None and self.recipe is None and not streamed
+            longest = self._chosen("max_steps")
+            return min(longest, max(MIN_STEPS, PASSES * epoch)) if scaled else longest
         steps = self.max_epochs * epoch
         return steps if self.max_steps is None else min(steps, self.max_steps)
 
@@ -105,10 +110,15 @@ class Arguments(BaseEstimator):
     def _chosen(self, name: str) -> Any:
         """Return an argument, or the recipe's value where it was left open."""
         value = getattr(self, name)
-        return getattr(self.recipes[self.recipe], name) if value is None or _is_auto(value) else value
+        return getattr(self._recipe, name) if value is None or _is_auto(value) else value
+
+    @property
+    def _recipe(self) -> Recipe:
+        """The choices for everything left open."""
+        return self.recipes[self.recipe]
 
     def _chosen_likelihood(self, n_columns: int) -> str | Likelihood:
-        recipe = self.recipes[self.recipe]
+        recipe = self._recipe
         if not _is_auto(self.likelihood) or recipe.likelihood == "auto":
             return self.likelihood
         return LIKELIHOODS[recipe.likelihood](n_columns, **dict(recipe.likelihood_options))
@@ -117,7 +127,7 @@ class Arguments(BaseEstimator):
         """Return what reads the rows; texts that are said word by word are read so, too."""
         if not _is_auto(self.encoder):
             return self.encoder
-        return "gru" if spec is not None and self._says_words(spec) else self.recipes[self.recipe].encoder
+        return "gru" if spec is not None and self._says_words(spec) else self._recipe.encoder
 
     def _says_words(self, spec: DataSpec) -> bool:
         """Say whether such rows are texts that the model says word by word."""

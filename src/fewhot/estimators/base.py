@@ -276,10 +276,11 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
         """Refuse rows, called ``name``, that the model could not score once fitted on ``train``; learn nothing."""
         self._check_parameters()
         twin = copy.copy(self)
-        spec = dataset_of(twin, train, fitting=True).spec
+        data = dataset_of(twin, train, fitting=True)
+        twin._resolve(data)
         later = dataset_of(twin, X, fitting=False, name=name)
         try:
-            twin._check_support(twin._built(spec, 0, twin._n_steps(1)), later.spec)
+            twin._check_support(twin._built(data.spec, 0, twin._n_steps(1)), later.spec)
         except InvalidInputError as error:
             raise InvalidInputError(str(error).replace("The data", f"The data of {name}", 1)) from error
 
@@ -300,6 +301,21 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
 
     def _restore_state(self, state: dict[str, Any]) -> None:
         """Take back what `_fitted_state` gave."""
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + self._numbers_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        return {kind: value + self._numbers_html() if kind == "text/html" else value for kind, value in bundle.items()}
+
+    def _numbers_html(self) -> str:
+        """Return the numbers of the fit for a notebook; nothing before it."""
+        if not hasattr(self, "module_"):
+            return ""
+        from fewhot.estimators.page import page
+
+        return page(self)
 
     def __getstate__(self) -> dict[str, Any]:
         state = copy.copy(super().__getstate__())

@@ -34,7 +34,8 @@ hidden_layer_sizes : sequence of int, default=None
         a `fewhot.models.AgainstCollapse`. None takes free bits of 4 and drops half of the words where texts are said
         word by word, unless a recipe is named; ``AgainstCollapse()`` does nothing.
     max_steps : int, default=None
-        Optimisation steps; None takes the recipe's, {steps}.
+        Optimisation steps; None takes 100 passes over the rows, at least 3,000 and at most {steps} steps, or what a
+        named recipe takes.
     max_epochs : int, default=None
         Passes over the rows; with ``max_steps`` given too, whichever ends first.
     batch_size : int, default=None
@@ -44,9 +45,10 @@ hidden_layer_sizes : sequence of int, default=None
     validation_fraction : float, default=0.1
         Share of the rows held out for early stopping.
     n_iter_no_change : int, default=10
-        Stop after so many evaluations without a better held-out bound, and keep the best weights; counted from the
-        step at which schedules and controllers have settled. Where weights or penalties make the objective another
-        than the bound, the objective is looked at. None trains on all rows for all steps.
+        Stop after so many evaluations without a better ELBO on held-out rows, and keep the best weights, among those
+        that reach the sparsity target if there is one. Until schedules and controllers have settled, only evaluations
+        that are more than 2 nats worse than the best one are counted. Where weights or penalties make the objective
+        another than the ELBO, the objective is looked at. None trains on all rows for all steps.
     warm_start : bool, default=False
         Whether `fit` goes on from the last fit instead of beginning anew; schedules stay at their ends, the learning
         rate at a tenth of where it began. A model that was loaded has its weights to go on from, not what the

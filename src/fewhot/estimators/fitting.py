@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,11 +15,15 @@ from fewhot.core.errors import InvalidParameterError
 from fewhot.core.memory import within_memory
 from fewhot.core.records import DataSpec
 from fewhot.core.seeding import PrivateDraws, derive_seed
+from fewhot.core.warning import warn_caller
 from fewhot.data import Dataset
 from fewhot.estimators.arguments import Arguments
 from fewhot.estimators.fingerprint import fingerprint
+from fewhot.estimators.references import references_of
 from fewhot.estimators.undoing import undone_on_failure
+from fewhot.estimators.unused import warn_if_unused
 from fewhot.estimators.validation import dataset_of
+from fewhot.metrics.references import References
 from fewhot.models.against_collapse import unless_told
 from fewhot.models.latent_model import LatentModel
 from fewhot.training import Callback, RunFolder, Settings, Trainer
@@ -27,6 +32,7 @@ from fewhot.training.settings import CLIP_FACTOR, UNCLIPPED
 
 _LEAST_HELD_OUT = 2
 _ENOUGH_HELD_OUT = 100  # fewer rows say too little of how many units are on
+_NAMED_COLUMNS = 5  # in a warning
 
 
 class Fitting(Arguments):
@@ -39,6 +45,7 @@ class Fitting(Arguments):
     seed_: int
     data_spec_: DataSpec
     n_features_in_: int
+    references_: References | None
 
     @torch.inference_mode(mode=False)
     @torch.enable_grad()
@@ -77,6 +84,8 @@ class Fitting(Arguments):
         goes_on = bool(further) and self._may_go_on()
         with undone_on_failure(self, self.module_ if goes_on else None):
             data = self._training_rows(*rows, goes_on=goes_on)
+            if not goes_on:
+                self._resolve(data)
             told = None if held_out[0] is None else self._held_out_rows(*held_out)
             run, callbacks = self._callbacks()
             seed = self.seed_ if goes_on else self._seed_for(run)
@@ -96,6 +105,9 @@ class Fitting(Arguments):
     def _training_rows(self, X: Any, y: Any, *, goes_on: bool) -> Dataset:
         """Return the rows to fit; labels are ignored here."""
         return dataset_of(self, X, fitting=not goes_on)
+
+    def _resolve(self, data: Dataset) -> None:
+        """Decide, by the rows of a new fit, of what the arguments leave open."""
 
     def _held_out_rows(self, X_val: Any, y_val: Any) -> Dataset:
         """Return rows to judge by."""
@@ -135,7 +147,7 @@ class Fitting(Arguments):
             train, held_out = self._split(data, seed)
         batch_size = min(self._chosen("batch_size"), train.n_rows)
         epoch = -(-train.n_rows // batch_size)
-        n_steps = self._n_steps(epoch)
+        n_steps = self._n_steps(epoch, streamed=one_pass)
         module = self.module_ if goes_on else self._new_module(train, seed, n_steps)
         for rows in (train, held_out):
             if rows is not None:
@@ -147,7 +159,7 @@ class Fitting(Arguments):
             max_steps=before + (epoch if one_pass else n_steps),
             batch_size=batch_size,
             learning_rate=self._chosen("learning_rate"),
-            clip_factor=CLIP_FACTOR if self.recipes[self.recipe].clips else UNCLIPPED,
+            clip_factor=CLIP_FACTOR if self._recipe.clips else UNCLIPPED,
             evaluate_every=max(min(epoch, n_steps), n_steps // 100, 1),
             patience=None if one_pass or held_out is None else self.n_iter_no_change,
             settled_at=max(before, module.settled_at),
@@ -177,14 +189,32 @@ class Fitting(Arguments):
         if not one_pass:
             told = data if held_out is None or held_out.n_rows < _ENOUGH_HELD_OUT else held_out
             self._finish(told.to(device))
+            warn_if_unused(self, told.to(device))
+        ceiling = getattr(self, "max_active", None)
+        self.references_ = None if one_pass else references_of(module, train.to(device), seed, ceiling)
 
     def _finish(self, rows: Dataset) -> None:
         """Do what is left to do after training, looking at held-out rows, or at all rows when they are too few."""
 
     def _new_module(self, train: Dataset, seed: int, n_steps: int) -> LatentModel:
         module = self._built(train.spec, seed, n_steps)
-        module.fit_features(train.moments(module.observation))
+        moments = train.moments(module.observation)
+        self._name_nearly_constant(moments.nearly_constant, train.spec.n_columns)
+        module.fit_features(moments)
         return module
+
+    def _name_nearly_constant(self, columns: Sequence[int], n_columns: int) -> None:
+        """Warn of columns that vary by no more than rounding errors and are modeled as constants."""
+        if not columns:
+            return
+        names = getattr(self, "feature_names_in_", np.arange(n_columns))
+        listed = ", ".join(str(names[column]) for column in columns[:_NAMED_COLUMNS])
+        more = f" and {len(columns) - _NAMED_COLUMNS} more" if len(columns) > _NAMED_COLUMNS else ""
+        warn_caller(
+            f"Nearly constant beside the others, and modeled as constants: {len(columns)} of {n_columns} columns "
+            f"({listed}{more}); rescale them if their small differences matter, or leave them out.",
+            UserWarning,
+        )
 
     def _built(self, spec: DataSpec, seed: int, n_steps: int) -> LatentModel:
         with torch.device("cpu"), PrivateDraws(seed, "initialisation"):

@@ -13,14 +13,13 @@ from fewhot.core.warning import warn_caller
 from fewhot.data import Dataset
 from fewhot.estimators.base import LatentEstimator
 from fewhot.models.gating import LONGEST_DENSE_START
+from fewhot.objectives.dial import ALLOWED_MISS
 from fewhot.training.gate_shift import shift_gates
 
 DEFAULT_DENSITY = 0.05
 LEAST_DEFAULT_UNITS = 4
 DENSE_START_OF_TEXTS = 0.3
 """Share of the steps in which gates are open where texts are said word by word: closed ones would stay unused."""
-ALLOWED_MISS = 0.1
-"""A relative miss of the asked number of active units beyond which a fit warns."""
 
 
 class GatedEstimator(LatentEstimator):

@@ -16,7 +16,7 @@ def procedure(estimator: Any, epoch: int, n_steps: int) -> Inference:
     """Return the inference procedure; ``epoch`` is how many steps one has, of ``n_steps`` in all."""
     decay = {
         "weight_decay": estimator._chosen("weight_decay"),
-        "decoupled_weight_decay": estimator.decoupled_weight_decay,
+        "decoupled_weight_decay": estimator._decays_decoupled,
     }
     ascent = (estimator.inner_steps, estimator.inner_learning_rate, estimator.inner_beta1, estimator.inner_keep)
     match estimator._chosen("inference"):

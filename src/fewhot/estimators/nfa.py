@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,9 +17,11 @@ from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
 from fewhot.core.schedules import Geometric, Linear, Schedule
 from fewhot.data import Dataset, as_dataset
-from fewhot.estimators.documentation import documented
+from fewhot.estimators.documentation import LEARNED, documented
 from fewhot.estimators.gated import GatedEstimator
 from fewhot.estimators.local_parameters import check_inference, procedure, refuse_unused_inference
+from fewhot.estimators.nfa_recipes import RECIPES
+from fewhot.estimators.nfa_settings import NFASettings
 from fewhot.estimators.recipes import Recipe
 from fewhot.estimators.recommending import RecommenderMixin, SimilarItemsMixin, cosine
 from fewhot.estimators.validation import Histories
@@ -38,27 +39,9 @@ FIRST_KL_WEIGHT = 0.01
 MOST_LAYERS = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NFARecipe(Recipe):
-    """What else a recipe of `NFA` decides: the arguments of the same names."""
-
-    hidden_layer_sizes: tuple[int, ...] = (400, 400)
-    batch_size: int = 500
-    likelihood: str = "multinomial"
-    n_layers: int = 3
-    inference: str = "amortised"
-    features: str = "auto"
-    activation: str = "relu"
-    weight_decay: float = 0.0
-    dropout: float = 0.0
-    kl_weight: float = 1.0
-    kl_annealing: str = "none"
-    kl_annealing_steps: int = 10_000
-
-
 @ESTIMATORS.register("NFA")
 @documented
-class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
+class NFA(RecommenderMixin, SimilarItemsMixin, NFASettings, GatedEstimator):
     r"""Nonlinear factor analysis: dense or sparse codes of counts, with optimised local parameters.
 
     .. math:: \mathcal{L}(x) = \mathbb{E}_{q(z|x)}\Big[\sum_v x_v \log\mathrm{softmax}(f_\theta(z))_v\Big]
@@ -108,8 +91,9 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         Share of the features' entries left out in training. None takes the recipe's, 0.
     weight_decay : float, default=None
         What is added to gradients for each unit of weight. None takes the recipe's, 0.
-    decoupled_weight_decay : bool, default=False
+    decoupled_weight_decay : bool, default=None
         Take ``weight_decay`` times the learning rate from the weights instead, as AdamW does; then 0.1 is a usual size.
+        None takes the recipe's, False but for "likes", unless ``weight_decay`` is given.
     kl_weight : float, default=None
         Weight of the divergence in training; reported bounds always have weight 1. None takes the recipe's, 1.
     kl_annealing : {"auto", "none", "linear", "exponential"}, default="auto"
@@ -157,44 +141,11 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         "{and_decoder}": "the first of which is that of the decoder's",
         "{auto_likelihood}": '"multinomial"',
         "{and_back}": "; the decoder is a perceptron all the same",
+        "{learned}": f"""{LEARNED}
+    recipe_ : str
+        The recipe that was fitted: the one named, or "likes" or "counts" by what the rows are.""",
     }
-    recipes: ClassVar[dict[str | None, Recipe]] = {
-        None: NFARecipe(),
-        "krishnan2018": NFARecipe(
-            inference="refined",
-            learning_rate=8e-4,
-            weight_decay=4e-5,
-            source="Krishnan, Liang and Hoffman 2018; hidden widths, rate and weight decay are those of their code",
-            about="trains as published: optimised local parameters, two hidden layers of 400 on either side, rate "
-            "8e-4, batches of 500 and the L2 penalty of the authors' code.",
-        ),
-        "miao2016": NFARecipe(
-            hidden_layer_sizes=(500,),
-            n_layers=1,
-            inference="amortised",
-            features="counts",
-            activation="tanh",
-            batch_size=64,
-            learning_rate=5e-5,
-            source="Miao, Yu and Blunsom 2016 (NVDM) and their code",
-            about="is the neural variational document model: a log-linear decoder, one layer of 500 that reads the "
-            "counts, rate 5e-5; encoder and decoder move together here, where the authors alternate by tens of epochs.",
-        ),
-        "liang2018": NFARecipe(
-            hidden_layer_sizes=(600,),
-            n_layers=2,
-            inference="amortised",
-            features="unit",
-            activation="tanh",
-            dropout=0.5,
-            kl_weight=0.2,
-            kl_annealing="linear",
-            kl_annealing_steps=200_000,
-            source="Liang, Krishnan, Hoffman and Jebara 2018 (Mult-VAE) and their code",
-            about="is Mult-VAE: one hidden layer of 600 on either side with tanh, rows of length 1 with half of their "
-            "entries left out, and a divergence whose weight grows to 0.2 over 200,000 steps (half of a shorter fit).",
-        ),
-    }
+    recipes: ClassVar[dict[str | None, Recipe]] = dict(RECIPES)
 
     def __init__(
         self,
@@ -214,7 +165,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         activation: str = "auto",
         dropout: float | None = None,
         weight_decay: float | None = None,
-        decoupled_weight_decay: bool = False,
+        decoupled_weight_decay: bool | None = None,
         kl_weight: float | None = None,
         kl_annealing: str = "auto",
         kl_annealing_steps: int | None = None,
@@ -334,7 +285,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
             smooth_idf=self.idf == "smooth",
             dropout=self._chosen("dropout"),
             inference=procedure(self, -(-spec.n_rows // min(self._chosen("batch_size"), spec.n_rows)), n_steps),
-            kl_weight=self._chosen("kl_weight"),
+            kl_weight=self._weight_of_kl,
             schedules={"learning_rate": rate_decay(n_steps), **self._annealing(n_steps)},
             l0=self._asked(),
             max_share=self.max_share,
@@ -356,9 +307,6 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
     def _asked(self) -> float | None:
         return super()._asked() if self.latent == "spike-slab" else None
 
-    def _chosen_likelihood(self, n_columns: int) -> str | Likelihood:
-        return self._chosen("likelihood")
-
     def _check_parameters(self) -> None:
         one_of("latent", self.latent, LATENTS)
         given = [*self._given(), *(name for name in ("max_active", "max_share") if getattr(self, name) is not None)]
@@ -379,10 +327,8 @@ class NFA(RecommenderMixin, SimilarItemsMixin, GatedEstimator):
         for name, high in (("dropout", 0.99), ("weight_decay", 1.0), ("kl_weight", LARGEST_WEIGHT)):
             if getattr(self, name) is not None:
                 real_number(name, getattr(self, name), low=0, high=high)
-        if truth("decoupled_weight_decay", self.decoupled_weight_decay) and not self._chosen("weight_decay"):
-            raise InvalidParameterError(
-                "decoupled_weight_decay=True, and weight_decay is 0; give weight_decay=0.1, say."
-            )
+        if self.decoupled_weight_decay is not None:
+            truth("decoupled_weight_decay", self.decoupled_weight_decay)
         if self.latent == "spike-slab" and self._chosen("inference") == "svi":
             raise InvalidParameterError(
                 "inference='svi' has no network whose gates the dial could set, and latent='spike-slab' needs it; give "

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from safetensors import SafetensorError
+from safetensors.numpy import load_file as load_arrays
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -25,12 +27,13 @@ from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
 from fewhot.core.version import __version__
 from fewhot.estimators.fingerprint import is_run_of
+from fewhot.metrics.references import References
 from fewhot.nn import Pretrained
 from fewhot.training import history
 from fewhot.training.run_folder import CONFIG, CONFIG_FORMAT, RunFolder, refuse_foreign
 
 FORMAT_VERSION = 1
-WEIGHTS, HISTORY = "model.safetensors", "history.jsonl"
+WEIGHTS, HISTORY, REFERENCES = "model.safetensors", "history.jsonl", "references.safetensors"
 _UNSAVED = ("callbacks",)
 
 
@@ -39,7 +42,9 @@ def save(estimator: Any, path: str | Path) -> None:
     folder = folder_path(path)
     config = _config_of(estimator)  # raises before anything is written
     tensors = {name: value.detach().cpu().contiguous() for name, value in estimator.module_.state_dict().items()}
-    write_run(folder, config, tensors, estimator.history_, lambda known: is_run_of(estimator, known))
+    found = getattr(estimator, "references_", None)
+    references = {} if found is None else {name: torch.from_numpy(value) for name, value in found.to_arrays().items()}
+    write_run(folder, config, tensors, estimator.history_, lambda known: is_run_of(estimator, known), references)
 
 
 def write_run(
@@ -48,8 +53,10 @@ def write_run(
     tensors: dict[str, Tensor],
     records: Sequence[dict[str, Any]] = (),
     is_this_run: Callable[[dict[str, Any]], bool] = lambda known: False,
+    references: dict[str, Tensor] | None = None,
 ) -> None:
     """Write the files of a run, unless the folder holds something that would be lost."""
+    files = {folder / WEIGHTS: tensors} | ({folder / REFERENCES: references} if references else {})
     if os.path.exists(folder) and not os.path.isdir(folder):  # pathlib's raise where a name is too long
         raise RunFolderError(f"{folder} is a file; choose a folder to save to.")
     try:
@@ -59,9 +66,10 @@ def write_run(
     try:
         refuse_foreign(folder)
         _refuse_other_runs(folder, is_this_run)
-        with replacing_files(folder / WEIGHTS, folder / HISTORY, folder / CONFIG) as (weights, *others):
-            save_file(tensors, weights, metadata={"format": CONFIG_FORMAT})
-            for file, text in zip(others, texts, strict=True):
+        with replacing_files(*files, folder / HISTORY, folder / CONFIG) as written:
+            for file, content in zip(written, files.values(), strict=False):
+                save_file(content, file, metadata={"format": CONFIG_FORMAT})
+            for file, text in zip(written[len(files) :], texts, strict=True):
                 file.write_text(text, encoding="utf-8")
     except FewhotError:
         raise
@@ -112,6 +120,7 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
         if fitted.get("vocabulary") is not None:
             estimator.vocabulary_ = decode(fitted["vocabulary"], parts)
         estimator._restore_state(fitted)
+        estimator.references_ = _read_references(folder, fitted.get("references"))
         if fitted["feature_names_in"] is not None:
             estimator.feature_names_in_ = np.asarray(fitted["feature_names_in"], dtype=object)
     except FewhotError:
@@ -127,6 +136,17 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
             estimator.encoder = module.encoder.body
     estimator.module_ = module.to(resolve_device(device)).eval()
     return estimator
+
+
+def _read_references(folder: Path, facts: dict[str, Any] | None) -> References | None:
+    """Return what a fit is compared with; None for a run that has none, or was handed on without their file."""
+    if facts is None or not (folder / REFERENCES).is_file():
+        return None
+    try:
+        return References.from_parts(facts, load_arrays(folder / REFERENCES))
+    except (SafetensorError, OSError, KeyError) as error:
+        reason = textwrap.shorten(str(error), 200, placeholder=" ...")
+        raise RunFolderError(f"{folder / REFERENCES} is damaged ({reason}); save the run again.") from error
 
 
 def _refuse_other_runs(folder: Path, is_this_run: Callable[[dict[str, Any]], bool]) -> None:
@@ -149,6 +169,7 @@ def _config_of(estimator: Any) -> dict[str, Any]:
             f"decorate it with ESTIMATORS.register('name')."
         )
     names = getattr(estimator, "feature_names_in_", None)
+    references = getattr(estimator, "references_", None)
     return {
         "format": CONFIG_FORMAT,
         "format_version": FORMAT_VERSION,
@@ -165,6 +186,7 @@ def _config_of(estimator: Any) -> dict[str, Any]:
             "gate_shift": getattr(estimator, "gate_shift_", None),
             "vocabulary": encode(getattr(estimator, "vocabulary_", None)),
             "reads_known_words": bool(getattr(estimator, "_reads_known_words", False)),
+            "references": None if references is None else references.facts(),
             **estimator._fitted_state(),
         },
     }

@@ -19,6 +19,7 @@ from fewhot.data.recognise import ACCEPTED, LARGEST, named_columns
 from fewhot.data.stored import StoredRows
 from fewhot.data.text import TextDataset, Vocabulary, is_text, text_dataset
 from fewhot.data.text.building import as_read
+from fewhot.estimators.histories import as_matrix_of_users
 from fewhot.nn import Pretrained
 
 _DTYPES: Any = [
@@ -61,6 +62,9 @@ def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str = "
     """
     if isinstance(X, TextDataset) or is_text(X):
         return _texts(estimator, X, fitting, name)
+    given = X
+    if getattr(estimator, "recommends", False):
+        X = as_matrix_of_users(estimator, given, fitting=fitting, name=name)
     if isinstance(X, Iterator | KeysView | ValuesView):
         raise InvalidTypeError(f"{name} is of type {type(X).__name__}; give a list, such as list({name}).")
     if isinstance(X, list | tuple) and any(isinstance(row, list | tuple) and is_text(row) for row in X[:1]):
@@ -69,7 +73,8 @@ def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str = "
     matrix = as_matrix(X, name)
     if isinstance(matrix, StoredRows):
         return _stored(estimator, matrix, named_columns(X), fitting, name)
-    checked = _checked(estimator, matrix, named_columns(X), fitting=fitting, name=name)
+    columns = named_columns(X) if fitting or X is given else None  # those of users' items have been found
+    checked = _checked(estimator, matrix, columns, fitting=fitting, name=name)
     if fitting and isinstance(checked, np.ndarray):
         _check_resolution(checked, name)
     return as_dataset(checked, name)
@@ -128,15 +133,18 @@ def interactions_of(
     wrong way round can be told. ``named`` is what knows the names of the columns where X is a part of it.
     """
     known = getattr(estimator, "n_features_in_", None)
+    read = as_matrix_of_users(estimator, X, fitting=fitting)
     given: Any = tuple(getattr(X, "shape", ()))
-    if not fitting and given == (known, getattr(estimator, "n_users_", None)) and given != given[::-1]:
+    if not fitting and read is X and given == (known, getattr(estimator, "n_users_", None)) and given != given[::-1]:
         raise InvalidInputError(
             f"X has shape {given}, and the model was fitted on {given[1]} users and {given[0]} items; pass X.T, with "
             f"one row a user."
         )
+    has_names = fitting or read is X
+    X = read
     matrix = as_matrix(X)
     in_memory = matrix.tocsr() if isinstance(matrix, StoredRows) else matrix
-    columns = named_columns(X if named is None else named)
+    columns = named_columns(X if named is None else named) if has_names else None
     rows: Histories = canonical(_checked(estimator, in_memory, columns, fitting=fitting, name="X"))
     low, high = (rows.data.min(), rows.data.max()) if rows.nnz else (0, 0)
     if low < 0:
@@ -215,7 +223,9 @@ def _stored(estimator: BaseEstimator, rows: StoredRows, columns: Any, fitting: b
 
 
 def _check_names(estimator: BaseEstimator, columns: Any, *, fitting: bool) -> None:
-    """Check the names of columns as scikit-learn does, which does not know those of rows on disk."""
+    """Check the names of columns as scikit-learn does, which does not know those of rows on disk; None has none."""
+    if columns is None:
+        return
     names = columns.names if isinstance(columns, StoredRows) else None
     if names is None:
         _check_feature_names(estimator, columns, reset=fitting)

@@ -29,7 +29,7 @@ PUBLISHED_RATE = 0.01
 AS_PUBLISHED: dict[str, Any] = {
     "observation": "unit-norm",
     "likelihood": "gaussian",
-    "likelihood_options": (("floor", 1e-6), ("standardise", False)),
+    "likelihood_options": (("floor", 1e-6), ("standardise", False), ("variance", "per-row")),
     "alpha": PUBLISHED_RATE,
     "faithful": True,
 }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from fewhot.core.checks import truth
 from fewhot.core.records import ColumnMoments, DataSpec, Ragged, Rows, as_numbers
 from fewhot.core.registry import LIKELIHOODS
 from fewhot.likelihoods.counts import CountLikelihood
@@ -26,6 +27,8 @@ class MultinomialLikelihood(CountLikelihood):
     ----------
     n_columns
         Width D of the rows.
+    fractional
+        Whether rows may hold fractions, as weights of what users like do, and not counts alone.
 
     Attributes
     ----------
@@ -35,9 +38,14 @@ class MultinomialLikelihood(CountLikelihood):
 
     total: Tensor
 
-    def __init__(self, n_columns: int) -> None:
+    def __init__(self, n_columns: int, fractional: bool = False) -> None:
         super().__init__(n_columns)
+        self.fractional = truth("fractional", fractional)
         self.register_buffer("total", torch.ones(()))
+
+    def check(self, spec: DataSpec) -> None:
+        """Refuse negative values, and fractions unless they are weights."""
+        super().check(replace(spec, integral=True) if self.fractional and spec.minimum >= 0 else spec)
 
     def rows(self, out: Tensor) -> MultinomialRows:
         """Return p(x | z) from scores (..., B, D)."""

@@ -29,6 +29,7 @@ from fewhot.metrics.ranking import ndcg_at, ndcg_of, recall_at, recall_of, top_i
 from fewhot.metrics.rare_words import code_divergence, rare_word_correlation, rare_words
 from fewhot.metrics.recommendation import RankingScores, evaluate_recommender
 from fewhot.metrics.recovery import Recovery, recovery, unit_directions
+from fewhot.metrics.references import References, fit_references, fraction_unexplained
 from fewhot.metrics.sources import SourceCorrelation, source_correlation
 from fewhot.metrics.sparsity import ActiveUnits, active_units, average_hoyer, hoyer, support_overlap
 from fewhot.metrics.spectrum import Spectrum, jacobian_spectrum
@@ -62,6 +63,7 @@ __all__ = [
     "ProbeResult",
     "RankingScores",
     "Recovery",
+    "References",
     "Rule",
     "SourceCorrelation",
     "Spectrum",
@@ -85,6 +87,8 @@ __all__ = [
     "estimate",
     "evaluate_recommender",
     "exact_bound",
+    "fit_references",
+    "fraction_unexplained",
     "gamma_class",
     "hoyer",
     "infomec",

@@ -11,6 +11,10 @@ from fewhot.metrics.verdicts import ALL_OPEN, ALL_SHUT
 
 ENOUGH = 0.9
 """The share of the asked units at which the dial counts as settled."""
+MAX_BELOW_HISTORY = 2.0
+"""Nats per row that kept weights may lack of the best that training passed before it is worth a warning."""
+
+_SEVERITIES = ("serious", "warning", "note")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,17 +53,18 @@ def alarms(summary: Summary) -> list[Alarm]:
     >>> [alarm.name for alarm in alarms(shut)]
     ['collapse']
     """
-    return list(_found(summary))
+    return sorted(_found(summary), key=lambda alarm: _SEVERITIES.index(alarm.severity))
 
 
 def _found(summary: Summary) -> Iterator[Alarm]:
-    """Yield what is serious, then warnings, then notes."""
     if summary.facts.get("gated"):
         yield from _gates(summary)
         yield from _gates_say_nothing(summary)
     else:
         yield from _says_nothing(summary)
     yield from _one_code(summary)
+    yield from _references(summary)
+    yield from _history(summary)
     yield from _bounds(summary)
     if summary.facts.get("grey_levels"):
         yield Alarm(
@@ -202,6 +207,56 @@ def _dial(summary: Summary) -> Iterator[Alarm]:
 def _is_off(number: Number, asked: float) -> bool:
     """Say whether a number differs from what was asked by more than the rows' own noise."""
     return abs(number.value - asked) > 2 * (number.se or 0.0)
+
+
+def _history(summary: Summary) -> Iterator[Alarm]:
+    """Look at whether training passed better weights that could not be kept, for they missed the sparsity target."""
+    below = summary.facts.get("below_history", 0.0)
+    if below > MAX_BELOW_HISTORY:
+        yield Alarm(
+            name="below_history",
+            severity="warning",
+            sentence=f"The ELBO on held-out rows was {below:.3g} nats per row better earlier in training, with "
+            f"{summary.facts['history_active']:.3g} active units per row, too far from the target to be kept; ask for "
+            f"about as many (l0=).",
+        )
+
+
+def _references(summary: Summary) -> Iterator[Alarm]:
+    """Look at what explains the rows better than the model does: the columns alone, linear factors, PCA."""
+    words = summary.facts.get("references", {})
+    elbo, columns, factors = (summary.value(name) for name in ("bound", "reference_columns", "reference_factors"))
+    if summary.verdict("bound") == "poor" and elbo < columns:
+        yield Alarm(
+            name="below_columns",
+            severity="serious",
+            sentence=f"The ELBO ({elbo:.4g} nats per row) is below that of {words['columns']} alone ({columns:.4g}), "
+            f"so rows are explained better without the model; {_remedy(summary)}.",
+        )
+    elif summary.verdict("bound") == "poor":
+        yield Alarm(
+            name="below_factors",
+            severity="warning",
+            sentence=f"The ELBO ({elbo:.4g} nats per row) is below {words['factors']} ({factors:.4g}), a linear code "
+            f"of as many dimensions as units are active; {_remedy(summary)}.",
+        )
+    if summary.verdict("fvu") == "poor":
+        yield Alarm(
+            name="below_pca",
+            severity="warning",
+            sentence=f"Decoded codes leave {summary.value('fvu'):.0%} of the variance unexplained and "
+            f"{words['axes']} {summary.value('fvu_pca'):.0%}; {_remedy(summary)}.",
+        )
+
+
+def _remedy(summary: Summary) -> str:
+    """Say what to try, by whether the training rows are explained much better."""
+    if summary.verdict("training_gap") in ("fair", "poor"):
+        return (
+            "training rows are explained much better: give fewer hidden units (hidden_layer_sizes=), fewer steps "
+            "(max_steps=) or more rows"
+        )
+    return "train longer (max_steps=), give more units (n_components=), or more of them active per row (l0=)"
 
 
 def _bounds(summary: Summary) -> Iterator[Alarm]:

@@ -99,7 +99,8 @@ def evaluate_recommender(
     wanted, seen = as_matrix(held_out, "held_out"), as_matrix(fold_in, "fold_in")
     same_shape(seen, wanted, "fold_in and held_out")
     refuse_overlap(seen, wanted)
-    ids, _ = recommender.recommend(fold_in, n=max(lengths["recall"] + lengths["ndcg"]), exclude_seen=True)
+    find = getattr(recommender, "_best_columns", recommender.recommend)  # columns, where items have names
+    ids, _ = find(fold_in, n=max(lengths["recall"] + lengths["ndcg"]), exclude_seen=True)
     estimates = {f"recall@{n}": recall_of(ids, wanted, n) for n in lengths["recall"]}
     estimates |= {f"ndcg@{n}": ndcg_of(ids, wanted, n) for n in lengths["ndcg"]}
     return RankingScores(estimates=estimates, n_held_out=_row_counts(wanted))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,20 +14,20 @@ from fewhot.core.registry import LATENTS, LIKELIHOODS, OBSERVATIONS
 from fewhot.metrics.activity import ALWAYS_ON_SHARE, activity
 from fewhot.metrics.calibration import self_calibration
 from fewhot.metrics.code_kinds import Kind, activity_probabilities, code_matrix
+from fewhot.metrics.comparison import Comparison, compare_with_references
 from fewhot.metrics.estimates import Estimate, estimate
 from fewhot.metrics.examples import transformed
 from fewhot.metrics.likelihood import exact_bound, information, iwae, mutual_information, perplexity, relaxation_gap
-from fewhot.metrics.marginal_probing import MarginalKind, MarginalProbe, marginal_probe
 from fewhot.metrics.matrices import has_rows, row_sums, rows_at
-from fewhot.metrics.probing import ProbeResult, linear_probe, probe_codes, stratified_rows
+from fewhot.metrics.numbers import estimated, measured, with_se
+from fewhot.metrics.probe_numbers import check_labels, marginal_probe_numbers, probe_numbers
+from fewhot.metrics.reference_numbers import bound_and_references
 from fewhot.metrics.sparsity import active_units, average_hoyer, support_overlap
 from fewhot.metrics.summary import Number, Summary
-from fewhot.metrics.verdicts import RULES
 
 IWAE_DRAWS = 64
 IWAE_ROWS = 1000
 COMPARED_ROWS, LEAST_COMPARED = 300, 20
-N_LABELS = 5000
 _SEED = 0
 _KINDS: tuple[Kind, ...] = ("map", "mean", "sample")
 
@@ -67,6 +66,11 @@ def summarise(
     Notes
     -----
     The importance-weighted bound is measured on at most 1000 rows, drawn with a fixed seed where X can be indexed.
+
+    The ELBO stands beside the log density of the same rows under independent columns (``reference_columns``) and, of
+    real numbers, under a factor analysis of as many factors as units are active (``reference_factors``);
+    reconstructions (``fvu``) beside PCA's; probes beside the commonest class and the columns. The first three were
+    fitted on the training rows, by `fit`, and are kept in ``references_``.
     """
     if (X_train is None) != (y_train is None):
         raise InvalidInputError("Only one of X_train and y_train was given; give both or neither.")
@@ -76,7 +80,9 @@ def summarise(
     gated = bool(estimator.module_.latent.gated)
     codes = transformed(estimator, X)
     varying = None if gated else active_units(codes).by_mean
-    numbers = _bounds(estimator, X, mute=varying == 0)
+    compared = compare_with_references(estimator, X, codes)
+    bound = exact_bound(estimator, X)
+    numbers = _bounds(estimator, X, bound, compared, mute=varying == 0)
     if varying is None:
         numbers += _activity(estimator, X, codes)
     else:
@@ -85,28 +91,40 @@ def summarise(
     if gated:
         numbers += _calibration(estimator)
     if y is not None:
-        measured = _probes if probe == "linear" else _marginal_probes
-        _one_label_a_row(np.asarray(y), codes)
-        numbers += measured(estimator, X, np.asarray(y), X_train, y_train)
-    return Summary(numbers=numbers, facts=_facts(estimator, codes))
+        probed = probe_numbers if probe == "linear" else marginal_probe_numbers
+        check_labels(np.asarray(y), codes.shape[0])
+        numbers += probed(estimator, X, np.asarray(y), X_train, y_train)
+    facts = _facts(estimator, codes)
+    if compared is not None:
+        facts["references"] = compared.facts(bound.values)
+    return Summary(numbers=numbers, facts=facts)
 
 
 # ---------------------------------------------------------------------------------------------------- bounds
 
 
-def _kept_record(estimator: Any) -> dict[str, Any] | None:
-    """Return the line of the history whose weights the estimator has: the best one after everything had settled."""
+def kept_record(estimator: Any) -> dict[str, Any] | None:
+    """Return the line of the history whose weights the estimator has: the best one that keeps all constraints."""
     records: list[dict[str, Any]] = estimator.history_
     if not records or estimator.n_iter_no_change is None:
         return records[-1] if records else None
-    settled = [record for record in records if record["step"] >= estimator.module_.settled_at] or records[-1:]
-    return max(settled, key=lambda record: watched(record["evaluation"]))
+    settled_at = estimator.module_.settled_at
+    kept = [record for record in records if record["admissible"] or record["step"] >= settled_at] or records[-1:]
+    return max(kept, key=lambda record: (record["admissible"], watched(record["evaluation"])))
 
 
-def _bounds(estimator: Any, X: Any, mute: bool) -> list[Number]:
+def _below_history(estimator: Any) -> dict[str, float]:
+    """Return by how many nats the kept weights were below the best of their history, and what that one had active."""
+    kept = kept_record(estimator)
+    if kept is None or estimator.n_iter_no_change is None:
+        return {}
+    best = max((record["evaluation"] for record in estimator.history_), key=watched)
+    return {"below_history": watched(best) - watched(kept["evaluation"]), "history_active": best.get("active", 0.0)}
+
+
+def _bounds(estimator: Any, X: Any, bound: Estimate, compared: Comparison | None, mute: bool) -> list[Number]:
     """Return bounds and what codes carry; of a mute code, whose means do not vary, the KL is no sign of that."""
     nats = "nats a row"
-    bound = exact_bound(estimator, X)
     carried = information(estimator, X)
     gap = relaxation_gap(estimator, X)
     scale = max(carried.mean, 1.0)
@@ -119,30 +137,30 @@ def _bounds(estimator: Any, X: Any, mute: bool) -> list[Number]:
         some += f", whose bound is {same.mean():.1f}"
     slack = estimate(tight.values - same)
     numbers = [
-        _of("bound", bound, nats, "the evidence lower bound with exact gates, the number of record"),
-        _of("iwae", tight, nats, f"a tighter bound, from {IWAE_DRAWS} weighted draws on {some}"),
-        _of("slack", slack, nats, "what the bound leaves unsaid on those rows, at least"),
-        _of("information", carried, nats, "how much a code says about its row, at most", said),
+        *bound_and_references(bound, compared),
+        estimated("iwae", tight, nats, f"a tighter bound, from {IWAE_DRAWS} weighted draws on {some}"),
+        estimated("slack", slack, nats, "what the bound leaves unsaid on those rows, at least"),
+        estimated("information", carried, nats, "how much a code says about its row, at most", said),
         _told_apart(estimator, subset, len(rows)),
-        _of("relaxation_gap", gap, nats, "what the bound gains from the gates of training", gap.mean / scale),
+        estimated("relaxation_gap", gap, nats, "what the bound gains from the gates of training", gap.mean / scale),
     ]
     if LIKELIHOODS.name_of(estimator.module_.decoder.head.__class__) == "multinomial":
-        numbers += _perplexity(estimator, X, bound.values)
-    record = _kept_record(estimator)
+        numbers += _perplexity(estimator, X, bound.values, compared)
+    record = kept_record(estimator)
     if record is not None and "bound" in record["terms"]:
         trained = float(record["terms"]["bound"])
         numbers.append(
-            _plain("training_objective", trained, nats, "the bound as training saw it: its own rows and gates")
+            measured("training_objective", trained, nats, "the bound as training saw it: its own rows and gates")
         )
         if record["rows"] == "held-out":
             ahead = trained - float(record["evaluation"]["bound"]) - gap.mean
             chance = float(bound.values.std()) / max(1.0, _n_held_out(estimator, len(bound.values))) ** 0.5
             meaning = "what training rows gained over held-out ones, gates apart, at the step whose weights were kept"
             judged = max(0.0, ahead - 2 * chance) / scale
-            numbers.append(_with_se(_plain("training_gap", ahead, nats, meaning, judged), chance))
+            numbers.append(with_se(measured("training_gap", ahead, nats, meaning, judged), chance))
     if estimator.refine_steps_:
         gained = estimate(estimator.codes(X).gap)
-        numbers.append(_of("refinement", gained, nats, "what refinement adds to the encoder's bound"))
+        numbers.append(estimated("refinement", gained, nats, "what refinement adds to the encoder's bound"))
     return numbers
 
 
@@ -157,17 +175,21 @@ def _told_apart(estimator: Any, X: Any, n_rows: int) -> Number:
     apart = mutual_information(estimator, X, COMPARED_ROWS)
     meaning = f"how much codes tell rows apart by, at most {np.log(compared):.1f} of {compared} rows"
     judged = apart.mean if compared >= LEAST_COMPARED else np.nan
-    return _of("mutual_information", apart, "nats a row", meaning, judged)
+    return estimated("mutual_information", apart, "nats a row", meaning, judged)
 
 
-def _perplexity(estimator: Any, X: Any, bounds: np.ndarray) -> list[Number]:
+def _perplexity(estimator: Any, X: Any, bounds: np.ndarray, compared: Comparison | None) -> list[Number]:
     """Return the perplexity of rows; nothing where no row has a count, for it is per count."""
     totals = estimator._rows(X).totals()
     if not totals.any():
         return []
     found = perplexity(bounds, totals)
     meaning = "by the bound, as many columns are left for each count, were they equally likely; a mean over rows"
-    return [_plain("perplexity", found, "columns", meaning)]
+    numbers = [measured("perplexity", found, "columns", meaning)]
+    if compared is not None:
+        alone = "the same by the share of each column in all counts, without a code"
+        numbers.append(measured("perplexity_columns", perplexity(compared.columns, totals), "columns", alone))
+    return numbers
 
 
 def _some_rows(X: Any, n_rows: int) -> tuple[Any, np.ndarray]:
@@ -195,14 +217,16 @@ def _activity(estimator: Any, X: Any, codes: Any) -> list[Number]:
     most = float(share[share > ALWAYS_ON_SHARE].sum() / share.sum()) if share.sum() else float("nan")
     even = use.effective / use.used if use.used else float("nan")
     return [
-        _of("active", per_row, "units a row", "units that are not zero in the map code of a row", miss),
-        _of("expected_active", doubt, "units a row", "the sum of P(active), which a map code cuts at one half", excess),
-        _plain("used", use.used, "units", "units active in at least 0.5 % of the rows", use.used / n_units),
-        _plain("effective", use.effective, "units", "as many evenly used units would have the same entropy", even),
-        _plain("dead", use.dead, "units", "units active in no row", use.dead / n_units),
-        _plain("always_on", use.always_on, "units", "units active in more than half of the rows", most),
-        _plain("empty_rows", use.empty_rows, "share of rows", "rows without an active unit", use.empty_rows),
-        _plain("overlap", common, "share", "a row's active units that another row has too", common),
+        estimated("active", per_row, "units a row", "units that are not zero in the map code of a row", miss),
+        estimated(
+            "expected_active", doubt, "units a row", "the sum of P(active), which a map code cuts at one half", excess
+        ),
+        measured("used", use.used, "units", "units active in at least 0.5 % of the rows", use.used / n_units),
+        measured("effective", use.effective, "units", "as many evenly used units would have the same entropy", even),
+        measured("dead", use.dead, "units", "units active in no row", use.dead / n_units),
+        measured("always_on", use.always_on, "units", "units active in more than half of the rows", most),
+        measured("empty_rows", use.empty_rows, "share of rows", "rows without an active unit", use.empty_rows),
+        measured("overlap", common, "share", "a row's active units that another row has too", common),
     ]
 
 
@@ -223,14 +247,14 @@ def _sparsity(estimator: Any, X: Any, gated: bool) -> list[Number]:
         left_out = f"; rows without an active unit left out: {found.skipped}" if found.skipped else ""
         meaning = f"how uneven {kind} codes are, from 0 (all units alike) to 1 (one unit){left_out}"
         judged = found.mean if gated and kind != "mean" else None
-        numbers.append(_of(f"hoyer_{kind}", found, "", meaning, judged, rule="hoyer"))
+        numbers.append(estimated(f"hoyer_{kind}", found, "", meaning, judged, rule="hoyer"))
         if gated and kind == "mean":
             numbers.append(_varying(active_units(codes).by_mean))
     return numbers
 
 
 def _varying(units: int) -> Number:
-    return _plain("active_units", units, "units", "units whose mean varies over rows, with a variance above 0.01")
+    return measured("active_units", units, "units", "units whose mean varies over rows, with a variance above 0.01")
 
 
 def _calibration(estimator: Any) -> list[Number]:
@@ -239,10 +263,10 @@ def _calibration(estimator: Any) -> list[Number]:
     found = self_calibration(estimator, random_state=_SEED)
     above = max(0.0, found.ece - found.noise) / found.rate if found.rate else float("nan")
     above = above if _draws_like_data(estimator) else None
-    number = _plain(
+    number = measured(
         "calibration", found.ece, "probability", "how far P(active) is off, on rows drawn from the model", above
     )
-    return [_with_se(number, found.se)]
+    return [with_se(number, found.se)]
 
 
 def _draws_like_data(estimator: Any) -> bool:
@@ -260,72 +284,6 @@ def grey_levels(estimator: Any) -> bool:
     """Say whether a Bernoulli likelihood was fitted to values between 0 and 1."""
     spec = estimator.module_.observation.spec(estimator.data_spec_)
     return estimator.likelihood_ == "bernoulli" and not spec.binary
-
-
-# --------------------------------------------------------------------------------------------------------- probes
-
-
-def _probes(estimator: Any, X: Any, y: np.ndarray, X_train: Any, y_train: Any) -> list[Number]:
-    numbers: list[Number] = []
-    for kind in ("map",) if estimator.refine_steps_ else _KINDS:
-        if X_train is None:
-            found = _probe_halves(code_matrix(estimator, X, kind, _SEED), y, kind)
-        else:
-            found = linear_probe(estimator, X_train, y_train, X, y, N_LABELS, kind, _SEED)
-        if found is None:
-            return []
-        meaning = f"accuracy of a linear classifier on {kind} codes, from {found.n_labels} labels"
-        numbers.append(_probed(f"probe_{kind}", found, meaning))
-    return numbers
-
-
-def _one_label_a_row(y: np.ndarray, codes: Any) -> None:
-    if y.shape != codes.shape[:1]:
-        raise InvalidInputError(f"y has shape {y.shape} for {codes.shape[0]} rows; give one label a row.")
-
-
-def _probed(name: str, found: ProbeResult | MarginalProbe, meaning: str) -> Number:
-    """Return the accuracy of a probe, judged by how many of the majority vote's errors it avoids."""
-    avoided = (found.accuracy - found.majority) / (1 - found.majority) if found.majority < 1 else float("nan")
-    return _with_se(_plain(name, found.accuracy, "share of rows", meaning, avoided, rule="probe"), found.se)
-
-
-def _marginal_probes(estimator: Any, X: Any, y: np.ndarray, X_train: Any, y_train: Any) -> list[Number]:
-    """Return what a small network reads from sampled codes, averaged over draws, and from codes without draws."""
-    if X_train is not None:
-        train, test = (X_train, np.asarray(y_train)), (X, y)
-    elif (halves := _halves(y)) is not None:
-        rows, rest = halves
-        rest = rest[np.isin(y[rest], y[rows])]  # a class of one row cannot be both learned and tested
-        train, test = (rows_at(X, rows), y[rows]), (rows_at(X, rest), y[rest])
-    else:
-        return []
-    kinds: tuple[MarginalKind, ...] = ("map",) if estimator.refine_steps_ else ("sample", "map", "mean")
-    numbers: list[Number] = []
-    for kind in kinds:
-        found = marginal_probe(estimator, *train, *test, kind=kind, random_state=_SEED)
-        of = f"{found.n_draws} sampled codes a row, averaged over" if kind == "sample" else f"{kind} codes"
-        meaning = f"accuracy of a network with two layers of 32 on {of}, from {len(train[1])} labels"
-        numbers.append(_probed(f"marginal_probe_{kind}", found, meaning))
-    return numbers
-
-
-def _probe_halves(codes: Any, y: np.ndarray, kind: Kind) -> ProbeResult | None:
-    """Learn from one half of the rows and test on the other; None where the labels do not allow it."""
-    halves = _halves(y)
-    if halves is None:
-        return None
-    rows, rest = halves
-    return probe_codes(codes[rows], y[rows], codes[rest], y[rest], kind)
-
-
-def _halves(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return rows to learn from, in proportion to the classes, and the others; None where labels do not allow it."""
-    if len(y) < 4 or len(np.unique(y)) < 2:
-        return None
-    rows = stratified_rows(y, min(N_LABELS, len(y) // 2), _SEED)
-    rest = np.setdiff1d(np.arange(len(y)), rows)
-    return (rows, rest) if len(np.unique(y[rows])) > 1 else None
 
 
 # ---------------------------------------------------------------------------------------------------------- facts
@@ -346,41 +304,5 @@ def _facts(estimator: Any, codes: Any) -> dict[str, Any]:
         "observation": observation_of(estimator),
         "grey_levels": grey_levels(estimator),
         "steps": int(estimator.n_iter_),
+        **_below_history(estimator),
     }
-
-
-def _of(
-    name: str, found: Estimate, unit: str, meaning: str, judged: float | None = None, rule: str | None = None
-) -> Number:
-    return _with_se(_plain(name, found.mean, unit, meaning, judged, rule), found.se)
-
-
-def _plain(
-    name: str, value: float, unit: str, meaning: str, judged: float | None = None, rule: str | None = None
-) -> Number:
-    if judged is None:
-        return Number(name=name, value=float(value), unit=unit, meaning=meaning, why=_NOT_JUDGED.get(name, ""))
-    judge = RULES[rule or name]
-    return Number(
-        name=name, value=float(value), unit=unit, meaning=meaning, verdict=judge(judged), why=judge.why(judged)
-    )
-
-
-def _with_se(number: Number, se: float) -> Number:
-    return replace(number, se=se)
-
-
-_COMPARE = "nats depend on the data and the likelihood: compare models of the same rows"
-_NOT_JUDGED = {
-    "bound": _COMPARE,
-    "iwae": _COMPARE,
-    "slack": "depends on the size of the model: compare models of the same rows",
-    "information": "no unit varies over rows: the KL is how far the codes are from the prior, not what they say",
-    "training_objective": "for comparison with the bound; never a number of record",
-    "active": "no number of units was asked for",
-    "hoyer_map": "codes without gates are dense by design",
-    "hoyer_mean": "expected codes are dense by design",
-    "hoyer_sample": "codes without gates are dense by design",
-    "calibration": "the model does not draw rows of the kind it was fitted on, so this is an upper limit",
-    "active_units": "depends on the number of units that the data need",
-}

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from fewhot.metrics.summary_page import lines, page
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
@@ -39,7 +41,7 @@ class Number:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Summary:
     """What `summarise` found.
 
@@ -53,6 +55,12 @@ class Summary:
 
     numbers: list[Number]
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def __repr__(self) -> str:
+        return lines(self)
+
+    def _repr_html_(self) -> str:
+        return page(self)
 
     def get(self, name: str) -> Number | None:
         """Return the number of that name, or None."""

@@ -46,6 +46,21 @@ class Rule:
 
 
 RULES: dict[str, Rule] = {
+    "bound": Rule(
+        what="the ELBO above the better reference, in standard errors of the difference (below: at most one nat),",
+        good=2.0,
+        fair=-2.0,
+        higher=True,
+        because="a code that explains rows worse than their columns do, or than as many linear factors, is not worth "
+        "having; in between chance decides",
+    ),
+    "fvu": Rule(
+        what="the unexplained variance over that of as many principal axes",
+        good=1.0,
+        fair=1.25,
+        higher=False,
+        because="each row chooses its units, which PCA cannot, and so should need no more of them",
+    ),
     "information": Rule(
         what="the number of nats a code carries",
         good=2.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import add
 
@@ -37,6 +37,10 @@ class Term(Part):
         """Return this term's contribution; ``divergence`` holds the named parts of KL(q || p), each (..., B)."""
         raise TypeError(f"{type(self).__name__} does not say its value; define forward(result, divergence, knobs).")
 
+    def admits(self, evaluation: Mapping[str, float]) -> bool:
+        """Return whether weights with this evaluation on held-out rows keep the constraint; most terms have none."""
+        return True
+
     def update(self, signals: Params, step: Tensor) -> None:
         """Move this term's controller state in place, from the signals of the pass; most terms have none.
 
@@ -67,6 +71,10 @@ class Objective(Part):
         for term in self.terms:
             assert isinstance(term, Term)
             term.fit(moments)
+
+    def admits(self, evaluation: Mapping[str, float]) -> bool:
+        """Return whether weights with this evaluation on held-out rows keep every constraint."""
+        return all(term.admits(evaluation) for term in self.terms if isinstance(term, Term))
 
     @property
     def weighted(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import Any, Literal
 
 from matplotlib.axes import Axes
@@ -11,15 +12,28 @@ from fewhot.plots.palette import Theme
 
 WIDTH = 7.6
 """Inches: a column of text on a page of A4."""
+PAGE_DPI = 100
+"""Pixels of a page to the inch, in a notebook."""
 SMALL, NORMAL, LARGE = 8.0, 9.0, 10.5
 PLAIN: dict[str, Any] = {"parse_math": False}
 """For every text that is not ours: a dollar sign in a name is a dollar sign."""
 _LONGEST = 30
 
 
+class Sheet(Figure):
+    """A figure that a notebook shows as the last value of a cell, whatever backend is set."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """Return a picture sharp on any screen, and its size on the page."""
+        stream = BytesIO()
+        self.savefig(stream, format="png", dpi=2 * PAGE_DPI, facecolor=self.get_facecolor())
+        width, height = (round(inches * PAGE_DPI) for inches in self.get_size_inches())
+        return stream.getvalue(), {"width": width, "height": height}
+
+
 def sheet(height: float, theme: Theme, width: float = WIDTH) -> Figure:
     """Return an empty figure that belongs to no window and no global list."""
-    figure = Figure(figsize=(width, height), facecolor=theme.paper, layout="constrained")
+    figure = Sheet(figsize=(width, height), facecolor=theme.paper, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.05, h_pad=0.04, wspace=0.02, hspace=0.02)  # pyright: ignore
     return figure
 

@@ -43,6 +43,10 @@ def _model(estimator: Any, summary: Any) -> list[tuple[str, str]]:
     kind = "rows" if spec is None or spec.kind != "text" else "texts"
     on = "" if spec is None else f" on {spec.n_rows:,} {kind}, those held out included"
     rows.append(("Likelihood", str(likelihood)))
+    if hasattr(estimator, "recipe_"):
+        rows.append(
+            ("Recipe", f"{estimator.recipe_}, {'by what the rows are' if estimator.recipe is None else 'named'}")
+        )
     rows.append(("Training", f"{estimator.n_iter_:,} steps{on}"))
     rows.append(("Seed", str(getattr(estimator, "seed_", "not kept"))))
     return rows
@@ -92,6 +96,7 @@ def _settings(estimator: Any) -> str:
     }
     settings = {name: v for name, v in estimator.get_params(deep=False).items() if name not in _UNINTERESTING}
     chosen = {name for name, value in settings.items() if repr(value) != repr(defaults.get(name))}
+    settings |= {name: value for name, value in getattr(estimator, "settings_", {}).items() if name not in chosen}
     lines = "".join(
         f'<tr{" class=chosen" if name in chosen else ""}><th scope="row">{text(name)}</th>'
         f"<td>{text(repr(settings[name]))}</td></tr>"

@@ -7,6 +7,10 @@ from fewhot.report.markup import section, text
 _SHARED = {
     "Bound": "A lower bound on the log-probability of a row, in nats (1 nat is 1.44 bits); higher is better. It can be "
     "compared only between models of the same rows under the same likelihood.",
+    "Columns alone, factor analysis": "What rows of the fit say of these without a code, and by a linear code of as "
+    "many dimensions as units are active: a model below them is not worth having.",
+    "Variance unexplained": "The squared error of decoded codes over that of the mean of the training rows: 0 % is "
+    "perfect, 100 % says nothing.",
     "Code": "The numbers a row is turned into, one a unit. The decoder turns a code back into a row.",
     "Decoded": "The mean row that the decoder expects for a code. It is smoother than any real row.",
 }

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from matplotlib.figure import Figure
 
+from fewhot.core.html import escape as text
 from fewhot.report.svg import inline_svg
-
-
-def text(value: Any) -> str:
-    """Escape a text; marks that cannot be shown become spaces."""
-    return html.escape("".join(mark if mark.isprintable() else " " for mark in str(value)))
 
 
 def section(key: str, title: str, *parts: str) -> str:

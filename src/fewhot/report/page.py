@@ -10,7 +10,7 @@ from fewhot.core.files import replacing_file
 from fewhot.plots.effects import unit_effects
 from fewhot.report.fitted import fitted_section
 from fewhot.report.guide import guide_section
-from fewhot.report.judged import alarms_section, glance, numbers_section, verdict_counts
+from fewhot.report.judged import alarms_section, glance, numbers_section, references_section, verdict_counts
 from fewhot.report.looks import policy, script, style_sheet
 from fewhot.report.markup import text
 from fewhot.report.sample import Sample
@@ -30,6 +30,7 @@ MAX_ROWS = 2000
 
 _LINKS = {
     "warnings": "Warnings",
+    "references": "Beside simple models",
     "codes": "Codes",
     "units": "Units",
     "traversals": "Turning a unit",
@@ -75,6 +76,7 @@ def build_report(
     asked = getattr(summary, "facts", {}).get("asked")
     sections = {
         "warnings": alarms_section(alarms),
+        "references": references_section(summary),
         "codes": codes_section(sample),
         **(_of_texts(sample) if data.holds_texts else _of_numbers(sample)),
         "usage": usage_section(sample),

@@ -19,7 +19,7 @@ def arguments(settings: Mapping[str, Any], n_columns: int) -> dict[str, Any]:
         "n_components": settings["n_units"],
         "hidden_layer_sizes": (settings["hidden"],),
         "observation": "unit-norm",
-        "likelihood": GaussianLikelihood(n_columns, floor=FLOOR, standardise=False),
+        "likelihood": GaussianLikelihood(n_columns, floor=FLOOR, standardise=False, variance="per-row"),
         "max_steps": settings["steps"],
         "batch_size": settings["batch_size"],
         "learning_rate": settings["learning_rate"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from fewhot.core.devices import matrix_precision
 from fewhot.core.records import Noise
@@ -11,6 +12,7 @@ from fewhot.data import Dataset
 from fewhot.inference import RefinementNoise, ascent_draws, exact_bound, refine, rows_at_once
 from fewhot.metrics.activity import activity_of_shares
 from fewhot.models.latent_model import LatentModel
+from fewhot.training.gate_shift import LARGEST_SHIFT
 
 MOST_ROWS = 512
 DRAWS = 4
@@ -18,6 +20,12 @@ JUDGES = 16
 _BATCH = 2048
 _OBJECTIVE_ROWS = 256
 _DENSE_UNIT_VARIANCE = 0.01
+
+
+def _reachable(margins: Tensor) -> dict[str, float]:
+    """Return the least and the most active units per row that a shift of all gates by `LARGEST_SHIFT` leaves on."""
+    least, most = ((margins > threshold).float().sum(-1).mean() for threshold in (LARGEST_SHIFT, -LARGEST_SHIFT))
+    return {"least_active": float(least), "most_active": float(most)}
 
 
 class Evaluator:
@@ -48,7 +56,7 @@ class Evaluator:
         """
         was_training = self.model.training
         self.model.eval()
-        bounds, refined, active, values = [], [], [], []
+        bounds, refined, active, values, margins = [], [], [], [], []
         n_steps = self.model.inference.steps_in_training
         with matrix_precision("float32", self.data.device):
             for batch in self.data.batches(rows_at_once(self.data.spec.n_columns, _BATCH)):
@@ -61,6 +69,7 @@ class Evaluator:
                 summary = self.model.latent.summary(psi)
                 active.append(summary.active)
                 values.append(summary.values)
+                margins.append(summary.logits if summary.margins is None else summary.margins)
             beyond = None if self.noise is None else self._beyond_bound(self.noise)
         self.model.train(was_training)
         report = {"bound": float(torch.cat(bounds).mean())}
@@ -71,7 +80,8 @@ class Evaluator:
         if self.model.latent.gated:
             hot = torch.cat(active)
             share = hot.float().mean(0).double().cpu().numpy()
-            return report | activity_of_shares(share, float((~hot.any(-1)).float().mean())).to_dict()
+            report |= activity_of_shares(share, float((~hot.any(-1)).float().mean())).to_dict()
+            return report | _reachable(torch.cat([margin for margin in margins if margin is not None]))
         return report | {"used": float((torch.cat(values).var(0, correction=0) > _DENSE_UNIT_VARIANCE).sum())}
 
     def _beyond_bound(self, noise: Noise) -> float:

@@ -146,7 +146,7 @@ class Trainer:
     def _loop(self, train: Dataset, held_out: Dataset | None, interrupts: Interrupts) -> None:
         settings = self.settings
         order = train.order(settings.batch_size, derive_seed(settings.seed, self.order_start))
-        evaluator = Evaluator(self.model, _rows_to_watch(held_out or train, settings.seed), settings.seed)
+        evaluator = Evaluator(self.model, rows_to_watch(held_out or train, settings.seed), settings.seed)
         runner = Runner(self.step, train, settings.compile)
         view = ProgressView(settings.max_steps, self.done) if self.show_progress else None
         looked = time.monotonic()
@@ -197,11 +197,13 @@ class Trainer:
             "rows": rows,
             "terms": terms,
             "evaluation": evaluation,
+            "admissible": self.model.objective.admits(evaluation),
         }
         self.records.append(record)
         if self.run is not None:
             history.append(self.run.history, record)
-        self.stopped = self.best.should_stop(self.done, watched(evaluation), self.model)
+        value, admissible = watched(evaluation), record["admissible"]
+        self.stopped = self.best.should_stop(self.done, value, self.model, admissible=admissible)
         self._whole = True
         for callback in self.callbacks:
             self.stopped = bool(callback.on_evaluation(record)) or self.stopped
@@ -248,6 +250,7 @@ class Trainer:
             "stopped": self.stopped,
             "best": self.best.best if self.best.weights else None,
             "stale": self.best.stale,
+            "admissible": self.best.admissible,
             "meters": [meter.names for meter in self.step.meters],
             "records": self.records,
         }
@@ -270,6 +273,7 @@ class Trainer:
         self.best.weights = {name: value.to(device) for name, value in _under("best/", tensors).items()}
         self.best.best = float("-inf") if meta["best"] is None else meta["best"]
         self.best.stale = meta["stale"]
+        self.best.admissible = meta["admissible"]
         self.done, self.order_start, self.stopped = meta["done"], meta["order_start"], meta["stopped"]
         self.records = list(meta["records"])
         self._dropout_states = _under("dropout/", tensors)
@@ -279,7 +283,8 @@ def _under(prefix: str, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Ten
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
 
 
-def _rows_to_watch(data: Dataset, seed: int) -> Dataset:
+def rows_to_watch(data: Dataset, seed: int) -> Dataset:
+    """Return the rows of each evaluation: all of them, or some that the seed decides."""
     if data.n_rows <= MOST_ROWS:
         return data
     rows = np.random.default_rng(seed).choice(data.n_rows, MOST_ROWS, replace=False)

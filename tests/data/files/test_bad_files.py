@@ -24,6 +24,7 @@ WHOLE: dict[str, Callable[[Path], object]] = {
     ".parquet": lambda path: pl.DataFrame(X).write_parquet(path),
     ".h5ad": lambda path: anndata.AnnData(X).write_h5ad(path),
     ".csv": lambda path: np.savetxt(path, X, delimiter=","),
+    ".tsv": lambda path: np.savetxt(path, X, delimiter="\t"),
     ".jsonl": lambda path: path.write_text('{"a": 1, "b": 2}\n' * 9),
     ".mtx": lambda path: path.write_text("%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 2\n3 3 3\n"),
 }

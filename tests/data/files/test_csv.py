@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from fewhot.core.errors import DataError
-from fewhot.data import Loaded, read_file
+from fewhot.core.errors import DataError, UnpreparedTableError
+from fewhot.data import Loaded, TableVectorizer, read_file
+from fewhot.data.files.reading import read_selected
+from fewhot.data.files.selection import Selection
 
 
-def read(folder: Path, text: str, label: str | int | None = None, encoding: str = "utf-8") -> Loaded:
+def read(folder: Path, text: str, encoding: str = "utf-8", **how: Any) -> Loaded:
     (folder / "t.csv").write_text(text, encoding=encoding, newline="")
-    return read_file(folder / "t.csv", label=label)
+    return read_file(folder / "t.csv", **how)
 
 
 @pytest.mark.parametrize(
@@ -109,29 +112,54 @@ def test_labels_alone_are_no_table(tmp_path: Path) -> None:
         read(tmp_path, "y\na\nb\n", label="y")
 
 
-def test_a_text_column_is_named_with_advice(tmp_path: Path) -> None:
-    with pytest.raises(
-        DataError, match=r"^Column 'kind' of .*t\.csv holds text \('rose'\), .*drop the column, .*label=.*\.$"
-    ):
-        read(tmp_path, "a,kind\n1,rose\n2,iris\n")
+def test_every_column_that_is_not_plain_numbers_is_listed(tmp_path: Path) -> None:
+    with pytest.raises(UnpreparedTableError) as caught:
+        read(tmp_path, "a,kind,b,day\n1,rose,,2024-01-31\n2,iris,3,2024-02-01\n3,iris,4,\n")
+    heading, *lines, remedy = str(caught.value).splitlines()
+    assert heading == f"3 of 4 columns of {tmp_path / 't.csv'} are not plain numbers:"
+    assert [line.split()[0] for line in lines] == ["kind", "b", "day"]
+    assert "text, 2 different values ('rose', 'iris')" in lines[0]
+    assert "1 of 3 missing" in lines[1]
+    assert lines[1].endswith("-> median in gaps")
+    assert "dates ('2024-01-31', '2024-02-01'); 1 of 3 missing" in lines[2]
+    assert all(argument in remedy for argument in ("prepare=True", "drop=", "columns=", "label="))
 
 
-def test_a_text_column_without_a_header_is_counted(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"^Column 3 of .* holds text \('setosa'\)"):
+def test_columns_without_a_header_are_counted(tmp_path: Path) -> None:
+    with pytest.raises(UnpreparedTableError, match=r"\n  column 3  text, one value \('setosa'\)"):
         read(tmp_path, "5.1,3.5,setosa\n4.9,3.0,setosa\n")
 
 
-@pytest.mark.parametrize("cell", ["", "NA", "?", "null"])
-def test_a_missing_value_is_placed(tmp_path: Path, cell: str) -> None:
-    with pytest.raises(DataError, match=r"missing value \(.*\) in line 3, column 'b'; fill or drop"):
-        read(tmp_path, f"a,b\n1,2\n3,{cell}\n")
+def test_a_long_list_of_columns_is_cut(tmp_path: Path) -> None:
+    names = ",".join(f"c{i}" for i in range(40))
+    with pytest.raises(UnpreparedTableError) as caught:
+        read(tmp_path, f"{names}\n" + ",".join("x" * 40) + "\n")
+    assert len(str(caught.value).splitlines()) == 18
+    assert "  and 25 more" in str(caught.value)
 
 
-def test_nan_and_infinity_are_placed(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"missing value \(NaN\) in row 2, column 'b'"):
-        read(tmp_path, "a,b\n1,2\n3,nan\n")
+@pytest.mark.parametrize("cell", ["", "NA", "?", "null", "nan"])
+def test_missing_values_are_counted(tmp_path: Path, cell: str) -> None:
+    with pytest.raises(UnpreparedTableError, match=r"b  1 of 3 missing  -> median in gaps"):
+        read(tmp_path, f"a,b\n1,2\n3,{cell}\n5,6\n")
+
+
+def test_values_too_large_are_placed(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"float32 cannot hold in row 1, column 'a'"):
         read(tmp_path, "a,b\n1e60,2\n3,4\n")
+
+
+def test_columns_are_kept_and_left_out_by_name(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('a,kind,"b, c",d\n1,x,2,3\n4,y,5,6\n')
+    path = tmp_path / "t.csv"
+    assert read_file(path, columns="d,a").X.tolist() == [[3, 1], [6, 4]]
+    assert read_file(path, columns=["b, c"]).X.tolist() == [[2], [5]]
+    assert read_file(path, drop="kind").feature_names == ["a", "b, c", "d"]
+    assert read_file(path, drop="d", label="kind").X.tolist() == [[1, 2], [4, 5]]
+    with pytest.raises(DataError, match=r"no column 'knd', which drop= names\. Did you mean 'kind'\?"):
+        read_file(path, drop="knd")
+    with pytest.raises(DataError, match="no column left"):
+        read_file(path, columns="kind", drop="kind")
 
 
 @pytest.mark.parametrize("label", [None, "c"])
@@ -150,14 +178,51 @@ def test_a_header_without_rows_is_refused(tmp_path: Path) -> None:
         read(tmp_path, "a,b\n")
 
 
-def test_decimal_commas_are_text(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"Column 'a' of .* holds text \('1,5'\)"):
-        read(tmp_path, "a;b\n1,5;2\n")
+def test_decimal_commas_are_read_when_asked(tmp_path: Path) -> None:
+    text = "a;b;c\n1,5;2;1.500\n2,5;3;900\n"
+    with pytest.raises(UnpreparedTableError, match=r"a  numbers written as text \('1,5', '2,5'\)"):
+        read(tmp_path, text)
+    prepared = read_file(tmp_path / "t.csv", prepare=True)
+    assert prepared.X.tolist() == [[1.5, 2, 1500], [2.5, 3, 900]]  # a point beside decimal commas groups thousands
+    assert read(tmp_path, "1,5;2,5\n3,5;4,5\n", prepare=True).X.tolist() == [[1.5, 2.5], [3.5, 4.5]]
 
 
-def test_another_encoding_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="is not text in UTF-8"):
-        read(tmp_path, "höhe,b\n1,2\n", encoding="latin-1")
+def test_a_point_for_thousands_is_one_in_new_files_too(tmp_path: Path) -> None:
+    vectorizer = TableVectorizer()
+    read(tmp_path, "a;b\n1,5;1.500\n2,5;900\n", prepare=vectorizer)
+    selection = Selection(known=vectorizer.needed, as_text=vectorizer.spelled)
+    (tmp_path / "new.csv").write_text("b;a\n1.700;3\n")  # without a decimal comma that would give it away
+    assert read_selected(tmp_path / "new.csv", selection, vectorizer=vectorizer).X.tolist() == [[3, 1700]]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-8", "utf-8-sig"])
+def test_files_of_other_encodings_are_read(tmp_path: Path, encoding: str) -> None:
+    loaded = read(tmp_path, "höhe;b\n1;2\n3;4\n", encoding=encoding)
+    assert loaded.feature_names == ["höhe", "b"]
+    assert loaded.X.tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_workbook_under_a_false_name_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"PK\x03\x04 and so on")
+    with pytest.raises(DataError, match="is not text; save it as CSV"):
+        read_file(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a;b;\n1;2;\n3;4;\n", "a;b\n1;2;\n3;4;\n", "a;b\n1;2\n3;4\n;\n;\n", "a;b\n1;2\n3;4\n\n  \n"],
+    ids=["separators-at-the-end", "of-rows-only", "empty-rows", "blank-lines"],
+)
+def test_what_spreadsheets_leave_behind_is_left_out(tmp_path: Path, text: str) -> None:
+    loaded = read(tmp_path, text)
+    assert loaded.feature_names == ["a", "b"]
+    assert loaded.X.tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_separator_inside_a_cell_does_not_mislead(tmp_path: Path) -> None:
+    loaded = read(tmp_path, 'note,a,b\n"x; y",1,2\n"z",3,4\n', drop="note")
+    assert loaded.X.tolist() == [[1, 2], [3, 4]]
+    assert read(tmp_path, "a|b\n1|2\n3|4\n").feature_names == ["a", "b"]
 
 
 def test_a_million_cells_take_no_longer_than_numpy_needs(tmp_path: Path) -> None:

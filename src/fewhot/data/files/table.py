@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,9 +13,10 @@ import scipy.sparse as sp
 from fewhot.core.errors import DataError
 from fewhot.core.sparse import check_entries
 from fewhot.data.loaded import chunks
-
-MISSING = frozenset(["", "na", "n/a", "nan", "null", "none", "?"])
-"""How tables spell a value that is not there, in lower case."""
+from fewhot.data.tables.cells import is_missing
+from fewhot.data.tables.columns import RawColumns
+from fewhot.data.tables.problems import check_plain
+from fewhot.data.tables.vectorizer import TableVectorizer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +42,53 @@ class Table:
     feature_names: list[str] | None = None
     label_names: list[str] | None = None
     texts: list[str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawTable:
+    """The columns of a file before they are numbers, and its labels as they stand there.
+
+    Attributes
+    ----------
+    raw
+        The columns that were selected.
+    labels
+        The cells of the label column, (n,); None without one.
+    """
+
+    raw: RawColumns
+    labels: Any = None
+
+
+def table_of(
+    found: RawTable,
+    path: str | Path,
+    vectorizer: TableVectorizer | None = None,
+    fit_on: Callable[[int], np.ndarray] | None = None,
+) -> Table:
+    """Return raw columns as numbers; without a vectorizer every column must hold plain numbers.
+
+    A vectorizer that is not fitted yet is fitted, on the rows that ``fit_on`` returns for their number.
+    """
+    raw = found.raw
+    if vectorizer is None:
+        check_plain(raw, str(path))
+        X, names = raw.as_matrix(), raw.names if raw.has_names else None
+    else:
+        X, names = _prepared(raw, vectorizer, fit_on), vectorizer.get_feature_names_out().tolist()
+    check_finite(X, path, names)
+    if found.labels is None:
+        return Table(X=X, feature_names=names)
+    y, label_names = encode_labels(found.labels, path, len(X))
+    return Table(X=X, y=y, feature_names=names, label_names=label_names)
+
+
+def _prepared(raw: RawColumns, vectorizer: TableVectorizer, fit_on: Callable[[int], np.ndarray] | None) -> np.ndarray:
+    if hasattr(vectorizer, "plans_"):
+        return vectorizer.transform(raw)
+    if fit_on is None:
+        return vectorizer.fit_transform(raw)
+    return vectorizer.fit(raw.take(fit_on(raw.n_rows))).transform(raw)
 
 
 def as_float32(matrix: Any, path: str | Path, names: Sequence[str] | None = None) -> np.ndarray | sp.csr_array:
@@ -99,7 +146,7 @@ def encode_labels(values: Any, path: str | Path, n_rows: int) -> tuple[np.ndarra
     if labels.ndim > 1:
         raise DataError(f"{path} has labels in {labels.ndim} axes that are no numbers; give one word a row.")
     words = [None if value is None else str(value).strip() for value in labels.ravel()]
-    if any(word is None or word.lower() in MISSING for word in words):
+    if any(word is None or is_missing(word) for word in words):
         raise DataError(f"{path} has missing labels; drop their rows or name a label for them.")
     try:
         return np.array([int(word) for word in words if word], dtype=np.int64), None
@@ -108,33 +155,11 @@ def encode_labels(values: Any, path: str | Path, n_rows: int) -> tuple[np.ndarra
         return codes.astype(np.int64), names.tolist()
 
 
-def label_index(label: str | int | None, names: Sequence[str], path: str | Path) -> int | None:
-    """Return the place of the label column, given by its name or its place."""
-    if label is None:
-        return None
-    if label in names:
-        return list(names).index(str(label))
-    if isinstance(label, int) and -len(names) <= label < len(names):
-        return label % len(names)
-    near = difflib.get_close_matches(str(label), names, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise DataError(f"{path} has no column {label!r} for the labels.{hint} Its columns: {shortened(names)}.")
-
-
 def refuse_twins(names: Sequence[str], path: str | Path) -> None:
     """Refuse a header that names two columns alike: they could not be told apart."""
     twin = next((name for i, name in enumerate(names) if name and name in names[:i]), None)
     if twin is not None:
         raise DataError(f"{path} has two columns called {twin!r}; give each its own name.")
-
-
-def refuse_text(path: str | Path, column: str, example: object) -> NoReturn:
-    """Refuse a column of text, by name."""
-    raise DataError(
-        f"{column[:1].upper()}{column[1:]} of {path} holds text ({shortened_value(example)}), and models read numbers; "
-        f"drop the column, turn it into numbers, or name it, by label= if it holds labels, or by text= if the rows are "
-        f"its texts."
-    )
 
 
 def refuse_dtype(dtype: object, path: str | Path) -> NoReturn:
@@ -150,15 +175,3 @@ def unreadable(path: str | Path, kind: str) -> DataError:
 def column_words(column: int, names: Sequence[str] | None) -> str:
     """Return how a sentence calls a column: by its name, else by its place."""
     return f"column {names[column]!r}" if names is not None else f"column {column + 1}"
-
-
-def shortened(names: Iterable[str], limit: int = 8) -> str:
-    """Return a list of names that fits into a sentence."""
-    names = list(names)
-    return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
-
-
-def shortened_value(value: object) -> str:
-    """Return a value that fits into a sentence."""
-    text = repr(str(value))
-    return text if len(text) <= 32 else f"{text[:28]}...{text[0]}"

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from fewhot.core.errors import DataError
-from fewhot.data.files.table import Table, check_finite, encode_labels, label_index, refuse_text
+from fewhot.data.files.selection import Selection, label_index
+from fewhot.data.files.table import RawTable, Table, encode_labels
 from fewhot.data.loaded import as_strings
+from fewhot.data.tables.columns import RawColumns, column_of
 from fewhot.data.text.reading import is_lines, stream_records, stream_texts, text_ending
 
 
@@ -80,29 +80,17 @@ def read_txt(path: Path, label: str | int | None = None, column: str | None = No
     return Table(X=as_strings(list(stream_texts(path))))
 
 
-def read_jsonl(path: Path, label: str | int | None = None) -> Table:
-    """Read objects of numbers, all with the same fields; objects with a "text" are texts."""
+def read_jsonl(path: Path, selection: Selection) -> RawTable:
+    """Read the fields of objects, a column a field; a field that an object lacks is missing there."""
     records = _records(path)
-    names = list(records[0])
-    if isinstance(records[0].get("text"), str) and label != "text":
-        raise DataError(f"{path} holds texts in the field 'text'; name it by text='text'.")
-    place = label_index(label, names, path)
-    kept = [name for i, name in enumerate(names) if i != place]
-    if not kept:
+    names = list(dict.fromkeys(name for record in records for name in record))
+    if not names:
         raise DataError(f"{path} has no field of numbers; give every object at least one.")
-    X = np.empty((len(records), len(kept)), dtype=np.float32)
-    for i, record in enumerate(records):
-        if record.keys() != records[0].keys():
-            raise DataError(
-                f"Object {i + 1} of {path} has the fields {', '.join(record) or 'none'}, and the first has "
-                f"{', '.join(names)}; give every object the same fields."
-            )
-        X[i] = [_number(record[name], name, i, path) for name in kept]
-    check_finite(X, path, kept)
-    if place is None:
-        return Table(X=X, feature_names=kept)
-    y, label_names = encode_labels([record[names[place]] for record in records], path, len(X))
-    return Table(X=X, y=y, feature_names=kept, label_names=label_names)
+    keep, label = selection.places(names, path)
+    kept = [names[place] for place in keep]
+    cells = [column_of([record.get(name) for record in records], f"field {name!r} of {path}") for name in kept]
+    labels = None if label is None else [record.get(names[label]) for record in records]
+    return RawTable(raw=RawColumns(names=kept, cells=cells), labels=labels)
 
 
 def _label(record: dict[str, Any], label: str | int, number: int, path: Path) -> Any:
@@ -147,12 +135,3 @@ def _records(path: Path) -> list[dict[str, Any]]:
             raise DataError(f"Line {i} of {path} is no JSON object; write one object with named fields a line.")
         records.append(record)
     return records
-
-
-def _number(value: object, name: str, i: int, path: Path) -> float:
-    if isinstance(value, int | float):
-        return float(value)
-    if isinstance(value, str):
-        refuse_text(path, f"field {name!r}", value)
-    what = "is missing" if value is None else f"is of type {type(value).__name__}"
-    raise DataError(f"Field {name!r} of object {i + 1} of {path} {what}; give a number.")
