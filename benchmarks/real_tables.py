@@ -214,8 +214,10 @@ def main() -> None:
             X = TABLES[name](given.data_dir)
             np.savez_compressed(given.tables / f"{name}.npz", X=X.astype(np.float16 if len(X) > 9000 else np.float32))
         return
-    slow_first = sorted(given.only, key=list(TABLES).index, reverse=True)
-    tasks = [(given.tables, *task) for task in product(slow_first, given.models, given.seeds)]
+    quick_first = sorted(given.only, key=list(TABLES).index)
+    tasks = [
+        (given.tables, table, model, seed) for seed, table, model in product(given.seeds, quick_first, given.models)
+    ]
     fit_all(tasks, measure, given, {"models": {name: repr(make(0)) for name, make in MODELS.items()}})
 
 

@@ -226,7 +226,7 @@ def test_a_table_too_small_to_be_split_is_refused_before_the_fit(tmp_path: Path)
 def test_rows_to_judge_by_are_checked_before_the_fit(value: float, said: str, tmp_path: Path) -> None:
     np.save(tmp_path / "counts.npy", np.eye(30, 4, dtype=np.float32))
     np.save(tmp_path / "other.npy", value * np.eye(8, 4, dtype=np.float32))
-    small = ["--model", "nfa", "--max-steps", "5", "--out", tmp_path / "run"]
+    small = ["--model", "nfa", "--recipe", "counts", "--max-steps", "5", "--out", tmp_path / "run"]
     line = refused("fit", tmp_path / "counts.npy", "--test", tmp_path / "other.npy", *small)
     assert f"The data of {tmp_path / 'other.npy'} hold {said}" in line
     assert not (tmp_path / "run").exists()

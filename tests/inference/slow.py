@@ -25,6 +25,7 @@ def slow_bound(model: LatentModel, x: np.ndarray, bank: Sequence[Noise], family:
     W, b = array(model.encoder.body.first.weight), array(model.encoder.body.first.bias)
     H, c = array(model.latent.heads.weight), array(model.latent.heads.bias)
     first, output = model.decoder.body.layers[0], model.decoder.output
+    log_variance = array(model.decoder.head.log_variance) if likelihood == "gaussian" else np.zeros(0)
     A, a, V, v = (array(t) for t in (first.weight, first.bias, output.weight, output.bias))
     n_units = model.latent.n_latent
     bounds = []
@@ -40,7 +41,7 @@ def slow_bound(model: LatentModel, x: np.ndarray, bank: Sequence[Noise], family:
                 elif array(noise["gate"])[0, j] > 1 - sigmoid(psi[j]):
                     z[j] = psi[n_units + j] + math.exp(psi[2 * n_units + j] / 2) * slab
             out = V @ np.maximum(A @ z + a, 0) + v
-            total += slow_log_likelihood(out, row, likelihood)
+            total += slow_log_likelihood(out, log_variance, row, likelihood)
         divergence = slow_divergence(psi, family, model, lambda rows: np.maximum(rows @ W + b, 0) @ H.T + c)
         bounds.append(total / len(bank) - divergence)
     return np.array(bounds)
@@ -77,12 +78,12 @@ def slow_slab(mean: float, log_variance: float, other_mean: float, other_log_var
     return 0.5 * (ratio + distance - math.log(ratio) - 1)
 
 
-def slow_log_likelihood(out: np.ndarray, row: np.ndarray, likelihood: str) -> float:
+def slow_log_likelihood(out: np.ndarray, log_variance: np.ndarray, row: np.ndarray, likelihood: str) -> float:
     total = 0.0
     for d, value in enumerate(row):
         if likelihood == "bernoulli":
             total += math.log(sigmoid(out[d])) if value else math.log(1 - sigmoid(out[d]))
         else:
-            variance = math.exp(out[len(row) + d]) + 1e-3
+            variance = math.exp(log_variance[d]) + 1e-3
             total += -0.5 * (math.log(2 * math.pi * variance) + (value - out[d]) ** 2 / variance)
     return total

@@ -24,7 +24,7 @@ def exact_bound(model: Model, batch: Batch, bank: Sequence[Noise], psi: Params |
 
     The same noise serves every row, so that a row's number depends neither on its neighbours nor on the batch size.
     """
-    return bound_by_draw(model, batch, bank, psi).mean(0)
+    return _mean_of_draws(bound_by_draw(model, batch, bank, psi))
 
 
 @torch.no_grad()
@@ -37,7 +37,7 @@ def bound_by_draw(model: Model, batch: Batch, bank: Sequence[Noise], psi: Params
 def exact_terms(model: Model, batch: Batch, bank: Sequence[Noise], psi: Params | None = None) -> Params:
     """Return the objective's named terms of each row under exact gates, averaged over a bank of draws, each (B,)."""
     passes = [model.terms(result, EXACT).per_example for result in _passes(model, batch, bank, psi)]
-    return {name: torch.cat([_with_draws(terms[name]) for terms in passes]).mean(0) for name in passes[0]}
+    return {name: _mean_of_draws(torch.cat([_with_draws(terms[name]) for terms in passes])) for name in passes[0]}
 
 
 @torch.no_grad()
@@ -80,6 +80,11 @@ def _passes(model: Model, batch: Batch, bank: Sequence[Noise], psi: Params | Non
         if psi is None or (amortised and "observation" in noise):
             psi = model.psi(seen)
         yield model.run(psi, seen, EXACT, noise)
+
+
+def _mean_of_draws(values: Tensor) -> Tensor:
+    """Return the mean over draws, (B,); a float32 sum would depend on where in its batch a row stands."""
+    return values.double().mean(0).to(values.dtype)
 
 
 def _with_draws(values: Tensor) -> Tensor:

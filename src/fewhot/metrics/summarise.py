@@ -179,9 +179,9 @@ def _told_apart(estimator: Any, X: Any, n_rows: int) -> Number:
 
 
 def _perplexity(estimator: Any, X: Any, bounds: np.ndarray, compared: Comparison | None) -> list[Number]:
-    """Return the perplexity of rows; nothing where no row has a count, for it is per count."""
+    """Return the perplexity of rows; nothing where no row has a count, or rows are weights, for it is per count."""
     totals = estimator._rows(X).totals()
-    if not totals.any():
+    if not totals.any() or (totals != np.rint(totals)).any():
         return []
     found = perplexity(bounds, totals)
     meaning = "by the bound, as many columns are left for each count, were they equally likely; a mean over rows"

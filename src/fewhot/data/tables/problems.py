@@ -64,15 +64,18 @@ def check_plain(raw: RawColumns, source: str) -> None:
 
 def check_frame(columns: Iterable[tuple[str, Any]], name: str) -> None:
     """Refuse a frame with columns of words, dates or gaps, naming all of them and what turns them into numbers."""
-    found = [problem for column, values in columns if (problem := _problem_of_frame(column, values, name)) is not None]
+    all_columns = list(columns)
+    found = [p for column, values in all_columns if (p := _problem_of_frame(column, values, name)) is not None]
     if not found:
         return
     listed = ", ".join(f"{problem.name!r} ({problem.holds})" for problem in found[:MAX_LISTED])
     more = f" and {len(found) - MAX_LISTED} more" if len(found) > MAX_LISTED else ""
     error = InvalidInputError if all(problem.holds.endswith(_GAPS) for problem in found) else InvalidTypeError
+    only = found[0].name if len(all_columns) == 1 and found[0].holds.startswith("text") else None
+    texts = "" if only is None else f"; texts to fit are one column, such as {name}[{only!r}]"
     raise error(
         f"{name} has columns that are not plain numbers: {listed}{more}; encode them with "
-        f"fewhot.data.TableVectorizer().fit_transform({name}) or scikit-learn's ColumnTransformer, or drop them."
+        f"fewhot.data.TableVectorizer().fit_transform({name}) or scikit-learn's ColumnTransformer, or drop them{texts}."
     )
 
 
