@@ -3,6 +3,7 @@
 Columns are standardized by the training rows. A fifth of the rows is the test set, a tenth of the others is held out
 for early stopping, as `fit` does by itself. "below_best" is how far the returned weights are below the best evaluation
 of their own history on the held-out rows; "above_fa" is how far the ELBO of the test rows is above a factor analysis.
+Seconds are those of one core.
 
     python benchmarks/real_tables.py --tables DIR --prepare     # once: reads the data folder, writes DIR/NAME.npz
     python benchmarks/real_tables.py --tables DIR --workers 16
@@ -164,11 +165,11 @@ def measure(task: tuple[Path, str, str, int]) -> dict[str, Any]:
     folder, table, model, seed = task
     torch.set_num_threads(1)
     train, held_out, test = split(np.load(folder / f"{table}.npz")["X"], seed)
-    begin = time.perf_counter()
+    begin = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         estimator = MODELS[model](seed).fit(train, X_val=held_out)
-    seconds = time.perf_counter() - begin
+    seconds = time.process_time() - begin
     Z = estimator.transform(test)
     dense = Z if isinstance(Z, np.ndarray) else Z.toarray()
     active = (dense != 0).sum(1).mean() if model != "VAE" else estimator.history_[-1]["evaluation"]["used"]
