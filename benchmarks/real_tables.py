@@ -7,12 +7,14 @@ Seconds are those of one core.
 
     python benchmarks/real_tables.py --tables DIR --prepare     # once: reads the data folder, writes DIR/NAME.npz
     python benchmarks/real_tables.py --tables DIR --workers 16
+    python benchmarks/real_tables.py --tables DIR --page        # the table of the docs, from the results
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
+import json
 import lzma
 import os
 import tarfile
@@ -39,6 +41,7 @@ WATCHED = 512
 """Rows that a fit looks at while it trains; with more held out it would take some of them."""
 FLOOR = 1e-3
 """The smallest variance of a column, of the Gaussian likelihood and so of the factor analysis."""
+_AVERAGED = ("active", "elbo", "above_fa", "fvu", "pca_fvu", "fit_s")
 MODELS: dict[str, Callable[[int], Any]] = {
     "VSC": lambda seed: fh.VSC(random_state=seed, device="cpu"),
     "HSVAE": lambda seed: fh.HSVAE(random_state=seed, device="cpu"),
@@ -201,14 +204,51 @@ def measure(task: tuple[Path, str, str, int]) -> dict[str, Any]:
     }
 
 
+def page(fits: list[dict[str, Any]]) -> str:
+    """Return Markdown: a line a table and model, means and standard errors over seeds."""
+    lines = [
+        "| table | rows x columns | model | active of 64 | ELBO | above FA | FVU | PCA | below its best | s |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for table, model in product(TABLES, MODELS):
+        found = [fit for fit in fits if (fit["table"], fit["model"]) == (table, model)]
+        if found:
+            lines.append(_line(table, model, found))
+    return "\n".join(lines)
+
+
+def _line(table: str, model: str, found: list[dict[str, Any]]) -> str:
+    mean = {name: float(np.mean([fit[name] for fit in found])) for name in found[0] if name in _AVERAGED}
+    above = np.array([fit["above_fa"] for fit in found])
+    spread = f" ± {above.std(ddof=1) / len(above) ** 0.5:.2g}" if len(above) > 1 else ""
+    worst = max(fit["below_best"] for fit in found)
+    cells = [
+        table,
+        f"{found[0]['rows']:,} x {found[0]['columns']}",
+        f"`{model}`",
+        f"{mean['active']:.1f}",
+        f"{mean['elbo']:.4g}",
+        f"{mean['above_fa']:+.3g}{spread}",
+        f"{mean['fvu']:.2f}",
+        f"{mean['pca_fvu']:.2f}",
+        f"{max(worst, 0):.1f}",
+        f"{mean['fit_s']:.0f}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
 def main() -> None:
     """Prepare the tables, or fit all models to them."""
     parser = arguments_of(__doc__ or "", OUT, rows="test", seeds=(0, 1, 2))
     parser.add_argument("--tables", type=Path, required=True, help="folder of prepared tables")
     parser.add_argument("--prepare", action="store_true", help="make them and stop")
+    parser.add_argument("--page", action="store_true", help="print what was found as Markdown and stop")
     parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     given = parser.parse_args()
+    if given.page:
+        print(page(json.loads((given.out / "results.json").read_text(encoding="utf-8"))["fits"]))
+        return
     if given.prepare:
         given.tables.mkdir(parents=True, exist_ok=True)
         for name in given.only:
