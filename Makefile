@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST_ARGS ?= -n 2 --dist worksteal
 
-.PHONY: demo test lint types layers check-tests bench docs clean
+.PHONY: demo test nightly lint types layers check-tests bench docs clean
 
 demo: $(READY)
 	$(BIN)/fewhot demo
@@ -33,6 +33,10 @@ layers: $(READY)
 
 check-tests: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# What `make test` leaves out for its time: whole default fits of real data, and other heavy runs.
+nightly: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_ARGS) -m "slow and not gpu"
 
 bench: $(READY)
 	$(BIN)/fewhot bench loop
