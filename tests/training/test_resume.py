@@ -183,12 +183,12 @@ def _interrupting(patch: pytest.MonkeyPatch, where: str, step: int) -> None:
         count(self, batch)
         state["steps"] += 1
 
-    def raising(self: Any, *arguments: Any) -> Any:
+    def raising(self: Any, *arguments: Any, **named: Any) -> Any:
         due = not state["raised"] and state["steps"] >= step
         if due and before:
             state["raised"] = True
             raise KeyboardInterrupt
-        result = (counted if owner is TrainStep else original)(self, *arguments)
+        result = (counted if owner is TrainStep else original)(self, *arguments, **named)
         if not state["raised"] and state["steps"] >= step:
             state["raised"] = True
             raise KeyboardInterrupt

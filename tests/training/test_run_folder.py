@@ -43,7 +43,7 @@ def test_a_finished_run_is_a_saved_estimator(tmp_path: Path) -> None:
     back = fh.load(tmp_path, device="cpu")
     assert outcome(back) == outcome(estimator)
     assert {path.name for path in tmp_path.iterdir()} == {
-        ".lock", "checkpoints", "config.json", "history.jsonl", "model.safetensors"
+        ".lock", "checkpoints", "config.json", "history.jsonl", "model.safetensors", "references.safetensors"
     }  # fmt: skip
 
 
