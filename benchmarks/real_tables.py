@@ -35,6 +35,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 import fewhot as fh
 from fewhot.core.evaluations import watched
+from fewhot.metrics import alarms, summarise
 
 OUT = "results/real-tables"
 WATCHED = 512
@@ -201,6 +202,7 @@ def measure(task: tuple[Path, str, str, int]) -> dict[str, Any]:
         "n_steps": estimator.n_iter_,
         "fit_s": seconds,
         "warnings": [str(w.message) for w in caught],
+        "alarms": [alarm.name for alarm in alarms(summarise(estimator, test))],
     }
 
 
