@@ -219,6 +219,8 @@ class DataSpec:
     integral: bool = False
     binary: bool = False
     kind: str = field(default="rows")
+    image_shape: tuple[int, ...] | None = None
+    """How a row folds into an image, (height, width) or (height, width, channels); None for rows that are no images."""
 
     @property
     def unit_interval(self) -> bool:
@@ -231,8 +233,16 @@ class DataSpec:
         return self.integral and self.minimum >= 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-able mapping; ``DataSpec(**mapping)`` inverts it."""
-        return asdict(self)
+        """Return a JSON-able mapping; `from_dict` inverts it."""
+        mapping = asdict(self)
+        shape = mapping.pop("image_shape")
+        return mapping if shape is None else {**mapping, "image_shape": list(shape)}
+
+    @classmethod
+    def from_dict(cls, mapping: dict[str, Any]) -> DataSpec:
+        """Return the description that `to_dict` made a mapping of."""
+        shape = mapping.get("image_shape")
+        return cls(**{**mapping, "image_shape": None if shape is None else tuple(map(int, shape))})
 
 
 class ColumnMoments(NamedTuple):
@@ -244,3 +254,4 @@ class ColumnMoments(NamedTuple):
     present: Tensor  # (D,), share of the rows in which a column is not 0
     n_rows: int
     nearly_constant: tuple[int, ...] = ()  # columns that vary, but by no more than rounding errors
+    typical_std: float = 1.0  # root mean square of the columns' deviations; 1 where all are constant

@@ -100,10 +100,13 @@ def _moments_from_sums(total: Tensor, square: Tensor, present: Tensor, n_rows: i
     typical = std[std > 0].median() if bool((std > 0).any()) else std.new_zeros(())
     least = torch.maximum(ROUNDING * mean.abs(), (ROUNDING * typical).clamp(max=TINY))
     varies = (std > least) & (std > torch.finfo(torch.float32).tiny)
+    typical_std = float((std * varies).square().mean().sqrt()) or 1.0
     nearly = torch.nonzero((std > 0) & ~varies).flatten().tolist()
     std = torch.where(varies, std, torch.ones_like(std))
     share = (present / n_rows).float()
-    return ColumnMoments(mean.float(), std.float(), float(total.sum() / n_rows), share, n_rows, tuple(nearly))
+    return ColumnMoments(
+        mean.float(), std.float(), float(total.sum() / n_rows), share, n_rows, tuple(nearly), typical_std
+    )
 
 
 def with_rows(spec: DataSpec, n_rows: int) -> DataSpec:

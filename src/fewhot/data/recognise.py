@@ -20,8 +20,8 @@ from fewhot.data.tables.problems import check_frame
 from fewhot.data.text import is_text, text_dataset
 
 ACCEPTED = (
-    "numpy arrays, scipy sparse matrices, pandas or polars frames, torch tensors, AnnData, memory-mapped arrays and, "
-    "for texts, lists of strings"
+    "numpy arrays, scipy sparse matrices, pandas or polars frames, torch tensors, AnnData, memory-mapped arrays, "
+    "arrays of images and, for texts, lists of strings"
 )
 
 LARGEST = 1e18
@@ -101,8 +101,10 @@ def column_names(X: Any) -> list[str] | None:
     return names if names is not None and all(isinstance(name, str) for name in names) else None
 
 
-def as_dataset(X: Any, name: str = "X") -> Dataset:
+def as_dataset(X: Any, name: str = "X", levels: int = 1, image_shape: tuple[int, ...] | None = None) -> Dataset:
     """Return the data set of a validated array or sparse matrix, or of strings, which are texts.
+
+    Of images, ``levels`` is what pixels are divided by, and ``image_shape`` how a row folds into one.
 
     >>> as_dataset(["few hot", "few"]).spec.kind
     'text'
@@ -112,7 +114,7 @@ def as_dataset(X: Any, name: str = "X") -> Dataset:
     if isinstance(X, StoredRows):
         dataset: Dataset = StoredDataset.of(X, name)
     else:
-        dataset = RaggedDataset.of(X) if sp.issparse(X) else DenseDataset.of(X)
+        dataset = RaggedDataset.of(X) if sp.issparse(X) else DenseDataset.of(X, levels, image_shape)
     check_scale(max(dataset.spec.maximum, -dataset.spec.minimum), name)
     return dataset
 

@@ -22,6 +22,7 @@ from fewhot.core.memory import within_memory
 from fewhot.core.registry import LIKELIHOODS, STRUCTURES
 from fewhot.core.seeding import resolve_seed, stream
 from fewhot.data import Dataset, Vocabulary
+from fewhot.data.pixels import folded
 from fewhot.estimators.fitting import Fitting
 from fewhot.estimators.validation import codes_of, dataset_of
 from fewhot.likelihoods.supports import said_of_new_rows
@@ -67,11 +68,17 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
     def inverse_transform(self, Z: Any) -> np.ndarray:
         """Return the decoder's mean of codes, dense (n, n_features); for rows as the model observes them.
 
-        A model of texts has no mean text: it returns the strings that `decode` finds.
+        A model of images returns images, (n, height, width) or (n, height, width, channels): pixels in [0, 1] where
+        those of the fit were, as bytes are once divided by 255, else in the units of the fit. A model of texts has no
+        mean text: it returns the strings that `decode` finds.
         """
         check_is_fitted(self)
         if self.says_texts:
             return self.decode(Z)
+        return self._as_given(self._decoded(Z))
+
+    def _decoded(self, Z: Any) -> np.ndarray:
+        """Return the decoder's mean of codes as rows, (n, n_features), images among them."""
         Z = codes_of(Z, self.module_.latent.n_latent)
         parts = []
         with torch.no_grad(), matrix_precision("float32", self._device):
@@ -79,6 +86,14 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
                 z = self._tensor(Z[start : start + BATCH])
                 parts.append(self.module_.decoder.generate(z).mean.cpu().numpy())
         return np.concatenate(parts)
+
+    def _as_given(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows that the model made as those of the fit were: images as images, pixels within [0, 1]."""
+        if getattr(self, "image_shape_", None) is None:
+            return rows
+        if self.data_spec_.unit_interval:
+            rows = rows.clip(0, 1)
+        return folded(rows, self.image_shape_)
 
     @in_float32()
     @within_memory("give fewer codes at once, or fewer n_beams")
@@ -131,7 +146,8 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
         """Draw rows from the model: a code from the prior, then a row given the code.
 
         ``kind="mean"`` returns the expected row of each code instead of a draw, which makes better pictures; of a
-        model of texts, the likeliest words. A text ends after ``max_length`` words at the latest.
+        model of texts, the likeliest words. A text ends after ``max_length`` words at the latest. Images come as
+        `inverse_transform` returns them.
         """
         check_is_fitted(self)
         whole_number("max_length", max_length)
@@ -162,7 +178,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
             said = texts.greedy(max_length) if kind == "mean" else texts.sample(generator, max_length)
             return self._strings(said)
         rows = self.module_.decoder.generate(z)
-        return (rows.mean if kind == "mean" else rows.sample(generator)).cpu().numpy()
+        return self._as_given((rows.mean if kind == "mean" else rows.sample(generator)).cpu().numpy())
 
     # ------------------------------------------------------------------------------------------------- bounds
 
@@ -330,5 +346,6 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.three_d_array = True
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags

@@ -46,6 +46,8 @@ class Fitting(Arguments):
     data_spec_: DataSpec
     n_features_in_: int
     references_: References | None
+    image_shape_: tuple[int, ...] | None
+    _levels: int
 
     @torch.inference_mode(mode=False)
     @torch.enable_grad()

@@ -261,7 +261,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, NFASettings, GatedEstimator):
 
     def _score_rows(self, rows: Histories) -> np.ndarray:
         """Return what the decoder expects of every item, given the code of each row."""
-        return self.inverse_transform(self._encoded(self._supported(as_dataset(rows))))
+        return self._decoded(self._encoded(self._supported(as_dataset(rows))))
 
     def _similarity(self, items: np.ndarray) -> np.ndarray:
         """Return the cosine between the items' rows of the decoder's last layer."""

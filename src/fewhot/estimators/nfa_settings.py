@@ -14,6 +14,7 @@ from fewhot.estimators.base import LatentEstimator
 from fewhot.estimators.histories import named_items
 from fewhot.estimators.nfa_recipes import NFARecipe
 from fewhot.estimators.row_kinds import COUNTS, LIKES, kind_of_rows
+from fewhot.likelihoods.base import Likelihood
 
 LEAST_STEPS = 300
 """Of few users, a pass is a step or two, and 60 of them teach too little."""
@@ -31,7 +32,8 @@ class NFASettings(LatentEstimator):
 
     def _resolve(self, data: Dataset) -> None:
         """Choose the recipe by what the rows are, unless one is named: the one place where data decide of arguments."""
-        of_proportions = self.likelihood in ("auto", "multinomial")  # the likelihood for which likes were measured
+        of_images = data.spec.image_shape is not None
+        of_proportions = self.likelihood in ("auto", "multinomial") and not of_images  # for which likes were measured
         kind, self._mean_weight = kind_of_rows(data)
         kind = LIKES if self._learns_pairs else kind
         self.recipe_ = self.recipe or (kind if of_proportions else COUNTS)
@@ -39,6 +41,11 @@ class NFASettings(LatentEstimator):
             raise InvalidParameterError(
                 "decoupled_weight_decay=True, and weight_decay is 0; give weight_decay=0.1, say."
             )
+
+    def _chosen_likelihood(self, n_columns: int) -> str | Likelihood:
+        """Return the recipe's likelihood of proportions; pixels are none, and have what suits them."""
+        of_images = getattr(self, "image_shape_", None) is not None and self.recipe is None
+        return self.likelihood if of_images else super()._chosen_likelihood(n_columns)
 
     @property
     def _recipe(self) -> NFARecipe:

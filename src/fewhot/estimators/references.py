@@ -82,10 +82,11 @@ def references_of(module: LatentModel, train: Dataset, seed: int, max_active: in
         some = _some(train, _ENCODED_ROWS, derive_seed(seed, "active units"))
         n_factors = max(1, round(_mean_active(module, some, seed, max_active)))
     scale = head.scale.double().cpu().numpy() if isinstance(head, StandardisedLikelihood) else None
+    alike = {"one_variance": isinstance(head, GaussianLikelihood) and head.variance == "shared"}
     try:
-        return fit_references(X, family, n_factors, scale, _floor(head), derive_seed(seed, "axes"))
+        return fit_references(X, family, n_factors, scale, _floor(head), derive_seed(seed, "axes"), **alike)
     except np.linalg.LinAlgError:  # values so far apart that a covariance has no digits left; no reason to fail a fit
-        return fit_references(X, family, 0, scale, _floor(head))
+        return fit_references(X, family, 0, scale, _floor(head), **alike)
 
 
 def _floor(head: Likelihood) -> float:

@@ -112,7 +112,9 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
         estimator.n_iter_ = int(fitted["n_iter"])
         estimator.seed_ = int(fitted["seed"])
         estimator.n_features_in_ = int(fitted["n_features_in"])
-        estimator.data_spec_ = DataSpec(**fitted["data_spec"])
+        estimator.data_spec_ = DataSpec.from_dict(fitted["data_spec"])
+        estimator.image_shape_ = estimator.data_spec_.image_shape
+        estimator._levels = int(fitted.get("levels", 1))
         estimator._n_features_out = module.latent.n_latent
         estimator._built_with = estimator._structure()
         if fitted.get("gate_shift") is not None:
@@ -183,6 +185,7 @@ def _config_of(estimator: Any) -> dict[str, Any]:
             "n_features_in": estimator.n_features_in_,
             "feature_names_in": None if names is None else [str(item) for item in names],
             "data_spec": estimator.data_spec_.to_dict(),
+            "levels": getattr(estimator, "_levels", 1),
             "gate_shift": getattr(estimator, "gate_shift_", None),
             "vocabulary": encode(getattr(estimator, "vocabulary_", None)),
             "reads_known_words": bool(getattr(estimator, "_reads_known_words", False)),

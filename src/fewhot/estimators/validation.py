@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array
 
 from fewhot.codes import Codes
 from fewhot.core.errors import InvalidInputError, InvalidTypeError
 from fewhot.data import Dataset, as_dataset, as_matrix
+from fewhot.data.pixels import check_levels, check_same_shape, flat, image_shape_of, is_images, levels_of, stacked
 from fewhot.data.ragged import canonical
 from fewhot.data.recognise import ACCEPTED, LARGEST, named_columns
 from fewhot.data.stored import StoredRows
@@ -70,14 +72,39 @@ def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str = "
     if isinstance(X, list | tuple) and any(isinstance(row, list | tuple) and is_text(row) for row in X[:1]):
         raise InvalidInputError(f"{name} holds lists of words; give each text as one string, such as ' '.join(words).")
     _forget_or_require_texts(estimator, fitting, name)
-    matrix = as_matrix(X, name)
+    matrix = as_matrix(stacked(X, name), name)
     if isinstance(matrix, StoredRows):
         return _stored(estimator, matrix, named_columns(X), fitting, name)
     columns = named_columns(X) if fitting or X is given else None  # those of users' items have been found
+    shape = image_shape_of(matrix, name) if is_images(matrix) and _reads_images(estimator) else None
+    if shape is not None:
+        matrix, columns = flat(matrix), None
+        if not fitting:
+            check_same_shape(shape, getattr(estimator, "image_shape_", None), name)
     checked = _checked(estimator, matrix, columns, fitting=fitting, name=name)
-    if fitting and isinstance(checked, np.ndarray):
+    if not isinstance(checked, np.ndarray):
+        estimator.image_shape_ = None if fitting else getattr(estimator, "image_shape_", None)
+        return as_dataset(checked, name)
+    levels = _levels(estimator, checked, shape, fitting, name)
+    if fitting:
         _check_resolution(checked, name)
-    return as_dataset(checked, name)
+    return as_dataset(checked, name, levels, shape if fitting else getattr(estimator, "image_shape_", None))
+
+
+def _reads_images(estimator: Any) -> bool:
+    """Say whether an estimator folds rows into images; others refuse more than two axes."""
+    return get_tags(estimator).input_tags.three_d_array
+
+
+def _levels(estimator: Any, rows: np.ndarray, shape: tuple[int, ...] | None, fitting: bool, name: str) -> int:
+    """Return what rows are divided by: nothing but pixels is, as those of the fit were. A fit on images remembers."""
+    if fitting:
+        estimator.image_shape_ = shape
+        estimator._levels = 1 if shape is None else levels_of(rows, name)
+        return check_levels(rows, estimator._levels, name)
+    if getattr(estimator, "image_shape_", None) is None:
+        return 1
+    return check_levels(rows, estimator._levels, name)
 
 
 def _texts(estimator: Any, texts: Any, fitting: bool, name: str) -> TextDataset:

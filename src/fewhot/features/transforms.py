@@ -49,23 +49,25 @@ class Log1p(Features):
 class Standardise(Features):
     """Columns with mean 0 and deviation 1; with ``centre=False``, for sparse rows, zeros stay zeros.
 
-    The same rows give the same features whether they come dense or sparse.
+    With ``together`` all columns are divided by one number, the root mean square of their deviations. The same rows
+    give the same features whether they come dense or sparse.
     """
 
     loc: Tensor
     scale: Tensor
 
-    def __init__(self, n_columns: int, centre: bool = True) -> None:
+    def __init__(self, n_columns: int, centre: bool = True, together: bool = False) -> None:
         super().__init__()
         self.n_columns = n_columns
         self.centre = one_of("centre", centre, (True, False))
+        self.together = one_of("together", together, (True, False))
         self.register_buffer("loc", torch.zeros(n_columns))
         self.register_buffer("scale", torch.ones(n_columns))
 
     def fit(self, moments: ColumnMoments) -> None:
         """Keep the mean and deviation of each column."""
         self.loc.copy_(moments.mean)
-        self.scale.copy_(moments.std)
+        self.scale.copy_(torch.full_like(self.scale, moments.typical_std) if self.together else moments.std)
 
     def forward(self, x: Rows) -> Rows:
         """Return the scaled rows."""

@@ -41,13 +41,15 @@ class GaussianLikelihood(StandardisedLikelihood):
     floor
         Smallest variance :math:`v_{\min}`; in units of each column's variance if ``standardise``.
     standardise
-        Whether :math:`\ell, s` are the moments of the training columns; otherwise 0 and 1.
+        Whether :math:`\ell, s` are the moments of the training columns; otherwise 0 and 1. With "together" s is the
+        same for all columns, as for pixels.
     sigmoid_mean
         Whether the mean is squashed into [0, 1]; needs ``standardise=False``.
     variance
         ``"per-column"``: :math:`\lambda` is a learned parameter for each column; ``"per-row"``: the decoder emits
         :math:`\lambda` after the D means. The latter can explain rows whose spread varies, such as image patches,
         and overfits tables: its ELBO on rows it has not seen may be hundreds of nats below a factor analysis.
+        ``"shared"``: one learned parameter for all columns, so that every squared error counts alike.
     """
 
     def __init__(
@@ -55,24 +57,24 @@ class GaussianLikelihood(StandardisedLikelihood):
         n_columns: int,
         *,
         floor: float = 1e-3,
-        standardise: bool = True,
+        standardise: bool | Literal["together"] = True,
         sigmoid_mean: bool = False,
-        variance: Literal["per-row", "per-column"] = "per-column",
+        variance: Literal["per-row", "per-column", "shared"] = "per-column",
     ) -> None:
         super().__init__(n_columns, standardise=standardise)
         self.floor = real_number("floor", floor, low=0.0)
         self.sigmoid_mean = one_of("sigmoid_mean", sigmoid_mean, (True, False))
-        self.variance = one_of("variance", variance, ("per-row", "per-column"))
+        self.variance = one_of("variance", variance, ("per-row", "per-column", "shared"))
         if sigmoid_mean and standardise:
             raise InvalidParameterError(
                 "sigmoid_mean=True keeps the mean in [0, 1], which standardised columns leave; pass standardise=False."
             )
-        if variance == "per-column":
-            self.slow_log_variance = nn.Parameter(torch.zeros(self.n_columns))
+        if variance != "per-row":
+            self.slow_log_variance = nn.Parameter(torch.zeros(1 if variance == "shared" else self.n_columns))
 
     @property
     def log_variance(self) -> Tensor:
-        """The learned log variance of each column, before the floor, (D,)."""
+        """The learned log variance of each column, (D,), or of all columns, (1,), before the floor."""
         return _GAIN * self.slow_log_variance
 
     @property
@@ -100,8 +102,9 @@ class GaussianLikelihood(StandardisedLikelihood):
     def fit(self, moments: ColumnMoments) -> None:
         """Keep the moments of the columns, and start a variance per column from theirs."""
         super().fit(moments)
-        if self.variance == "per-column":
-            self.slow_log_variance.copy_(self._initial_log_variance(moments) / _GAIN)
+        if self.variance != "per-row":
+            start = self._initial_log_variance(moments)
+            self.slow_log_variance.copy_((start.mean() if self.variance == "shared" else start) / _GAIN)
 
     def output_bias(self, moments: ColumnMoments) -> Tensor:
         """Return the means of the columns, then log variances no smaller than theirs."""
@@ -116,9 +119,10 @@ class GaussianLikelihood(StandardisedLikelihood):
 
     def describe(self, spec: DataSpec) -> str:
         """Name the variance and its floor, without which bounds cannot be compared."""
-        unit = "of each column's variance" if self.standardise else "in squared units of the data"
-        spread = "row and column" if self.variance == "per-row" else "column"
-        return f"Gaussian with a learned variance per {spread}, floored at {self.floor:g} {unit}"
+        units = {True: "of each column's variance", "together": "of the columns' mean variance"}
+        unit = units.get(self.standardise, "in squared units of the data")
+        spread = {"per-row": "per row and column", "per-column": "per column", "shared": "for all columns"}
+        return f"Gaussian with a learned variance {spread[self.variance]}, floored at {self.floor:g} {unit}"
 
 
 def _build(params: Params) -> Normal:

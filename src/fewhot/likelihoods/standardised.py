@@ -15,14 +15,15 @@ class StandardisedLikelihood(Likelihood):
 
     .. math:: x_d = \ell_d + s_d\,\varepsilon_d, \qquad \varepsilon \sim p(\varepsilon \mid f(z))
 
-    with :math:`\ell` and :math:`s` the mean and standard deviation of each training column.
+    with :math:`\ell` the mean and :math:`s` the standard deviation of each training column, or one for all columns.
 
     Parameters
     ----------
     n_columns
         Width D of the rows.
     standardise
-        Whether `fit` keeps the moments of the columns; otherwise the units are those of the data.
+        Whether `fit` keeps the moments of the columns; otherwise the units are those of the data. With "together" all
+        columns have one unit, the root mean square of their deviations, as pixels of an image should.
 
     Attributes
     ----------
@@ -33,9 +34,9 @@ class StandardisedLikelihood(Likelihood):
     loc: Tensor
     scale: Tensor
 
-    def __init__(self, n_columns: int, *, standardise: bool = True) -> None:
+    def __init__(self, n_columns: int, *, standardise: bool | str = True) -> None:
         super().__init__(n_columns)
-        self.standardise = one_of("standardise", standardise, (True, False))
+        self.standardise = one_of("standardise", standardise, (True, False, "together"))
         self.register_buffer("loc", torch.zeros(self.n_columns))
         self.register_buffer("scale", torch.ones(self.n_columns))
 
@@ -43,7 +44,8 @@ class StandardisedLikelihood(Likelihood):
         """Keep the mean and standard deviation of every column."""
         if self.standardise:
             self.loc.copy_(moments.mean)
-            self.scale.copy_(moments.std)
+            one = torch.full_like(self.scale, moments.typical_std)
+            self.scale.copy_(one if self.standardise == "together" else moments.std)
 
     def raw(self, standardised: Tensor) -> Tensor:
         """Return values (..., B, D) in the units of the data."""

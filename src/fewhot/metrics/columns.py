@@ -41,7 +41,9 @@ class IndependentColumns:
         return _DENSITIES[self.family](self, X)
 
 
-def fit_columns(X: Any, family: Family, floor: np.ndarray | float = 0.0) -> IndependentColumns:
+def fit_columns(
+    X: Any, family: Family, floor: np.ndarray | float = 0.0, *, one_variance: bool = False
+) -> IndependentColumns:
     """Fit one distribution per column by maximum likelihood.
 
     Parameters
@@ -52,6 +54,8 @@ def fit_columns(X: Any, family: Family, floor: np.ndarray | float = 0.0) -> Inde
         Which distributions, as in `IndependentColumns`.
     floor
         Least variance of each column, of "gaussian".
+    one_variance
+        Whether all columns of "gaussian" have the same variance.
 
     Examples
     --------
@@ -62,7 +66,8 @@ def fit_columns(X: Any, family: Family, floor: np.ndarray | float = 0.0) -> Inde
     n = X.shape[0]
     if family == "gaussian":
         mean, deviation = column_moments(X.astype(np.float64))
-        return IndependentColumns(family=family, loc=mean, spread=np.maximum(deviation**2, floor))
+        variance = np.full_like(mean, (deviation**2).mean()) if one_variance else deviation**2
+        return IndependentColumns(family=family, loc=mean, spread=np.maximum(variance, floor))
     totals = np.maximum(np.asarray(X.sum(axis=0), dtype=np.float64).ravel(), HALF)
     if family == "multinomial":
         return IndependentColumns(family=family, loc=totals / totals.sum(), spread=np.empty(0))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fewhot.metrics.columns import IndependentColumns
 from fewhot.metrics.estimates import Estimate, estimate
 from fewhot.metrics.observed import observed
 from fewhot.metrics.references import References, fraction_unexplained
@@ -64,7 +65,7 @@ class Comparison:
     def facts(self, elbos: np.ndarray | None = None) -> dict[str, Any]:
         """Return in words what the references are, and how far ``elbos`` lie above the better one, row by row."""
         found = self.references
-        words: dict[str, Any] = {"n_rows": found.n_rows, "columns": _COLUMNS[found.columns.family]}
+        words: dict[str, Any] = {"n_rows": found.n_rows, "columns": _columns_in_words(found.columns)}
         if elbos is not None:
             gain = self.gain(elbos)
             words["gain"] = {"over": self.better, "mean": gain.mean, "se": None if np.isnan(gain.se) else gain.se}
@@ -75,6 +76,12 @@ class Comparison:
         if found.axes is not None:
             words["axes"] = f"PCA with {found.n_factors} dimension{'' if found.n_factors == 1 else 's'}"
         return words
+
+
+def _columns_in_words(columns: IndependentColumns) -> str:
+    """Return what is known of the columns, such as "the mean and variance of each column"."""
+    has_one = columns.family == "gaussian" and len(columns.spread) > 1 and np.ptp(columns.spread) == 0
+    return "the mean of each column and one variance for all" if has_one else _COLUMNS[columns.family]
 
 
 def factors_in_words(n: int) -> str:
@@ -101,7 +108,7 @@ def compare_with_references(estimator: Any, X: Any, codes: Any) -> Comparison | 
         if references.factors is not None:
             factors.append(references.factors.log_density(rows))
         if references.axes is not None:
-            decoded = estimator.inverse_transform(codes[at : at + rows.shape[0]])
+            decoded = estimator._decoded(codes[at : at + rows.shape[0]])
             errors += references.axes.squared_deviations(rows, decoded).sum()
             pca_errors += references.axes.squared_errors(rows).sum()
             deviations += references.axes.squared_deviations(rows).sum()

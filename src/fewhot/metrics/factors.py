@@ -80,12 +80,13 @@ class PrincipalAxes:
 
 
 def fit_factors(
-    X: Any, n_factors: int, scale: np.ndarray, floor: float, seed: int = 0
+    X: Any, n_factors: int, scale: np.ndarray, floor: float, seed: int = 0, *, one_variance: bool = False
 ) -> tuple[PrincipalAxes, FactorModel, str]:
     """Fit principal axes and a factor model to rows; return both and the name of the latter.
 
-    Factor analysis where there are more rows than columns and at most 1000 columns; else probabilistic PCA, which has
-    one variance for all columns and does not overfit where rows are few. No variance falls below ``floor``.
+    Factor analysis where there are more rows than columns and at most 1000 columns; else, and with ``one_variance``,
+    probabilistic PCA, which has one variance for all columns and does not overfit where rows are few. No variance
+    falls below ``floor``.
 
     Parameters
     ----------
@@ -99,6 +100,8 @@ def fit_factors(
         Least variance of the noise, in those units.
     seed
         Seed of the search for axes of wide rows.
+    one_variance
+        Whether the noise of all columns has the same variance.
 
     Examples
     --------
@@ -117,7 +120,7 @@ def fit_factors(
     else:
         covariance = None
         values, axes, total = _wide_eigenpairs(X, mean, scale, k, seed)
-    if covariance is not None and n > p > k:
+    if covariance is not None and n > p > k and not one_variance:
         name, (loadings, noise) = "factor analysis", _factor_analysis(covariance, k, floor)
     else:
         name, (loadings, noise) = "probabilistic PCA", _probabilistic_pca(values, axes, total, floor)

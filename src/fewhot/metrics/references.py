@@ -76,7 +76,14 @@ class References:
 
 
 def fit_references(
-    X: Any, family: Family, n_factors: int = 0, scale: np.ndarray | None = None, floor: float = 1e-3, seed: int = 0
+    X: Any,
+    family: Family,
+    n_factors: int = 0,
+    scale: np.ndarray | None = None,
+    floor: float = 1e-3,
+    seed: int = 0,
+    *,
+    one_variance: bool = False,
 ) -> References:
     """Fit the references to training rows.
 
@@ -96,6 +103,8 @@ def fit_references(
         stand beside.
     seed
         Seed of the search for axes of wide rows.
+    one_variance
+        Whether all "gaussian" columns, and the noise of factors, have the same variance, as in a model of pixels.
 
     Examples
     --------
@@ -107,11 +116,11 @@ def fit_references(
     ('factor analysis', True)
     """
     unit = np.ones(X.shape[1]) if scale is None else np.asarray(scale, dtype=np.float64)
-    columns = fit_columns(X, family, floor * unit**2)
+    columns = fit_columns(X, family, floor * unit**2, one_variance=one_variance)
     n, p = X.shape
     if not n_factors or n < 3 or p < 2 or family not in ("gaussian", "bernoulli"):
         return References(n_rows=n, columns=columns)
-    axes, factors, name = fit_factors(X, n_factors, unit, floor, seed)
+    axes, factors, name = fit_factors(X, n_factors, unit, floor, seed, one_variance=one_variance)
     if family == "bernoulli":
         return References(n_rows=n, columns=columns, axes=axes)
     return References(n_rows=n, columns=columns, axes=axes, factors=factors, factors_name=name)

@@ -17,6 +17,7 @@ from fewhot.core.schedules import Cosine, Linear, Schedule
 from fewhot.features.observations import Observation
 from fewhot.features.transforms import Features, Identity, Log1p, Standardise
 from fewhot.likelihoods.base import Likelihood
+from fewhot.likelihoods.gaussian import GaussianLikelihood
 from fewhot.likelihoods.words import WordLikelihood
 from fewhot.models.decoder import ConvDecoder, Decoder
 from fewhot.models.encoder import Encoder
@@ -27,13 +28,16 @@ from fewhot.nn import Convolutions, Pretrained, RowsMLP, UserBody, WordGRU
 def likelihood_for(spec: DataSpec, choice: str | Likelihood = "auto") -> Likelihood:
     """Return a likelihood: what was asked for, or what the values suggest.
 
-    Texts are taken word by word. Values in [0, 1] are taken as Bernoulli, other non-negative whole numbers as negative
-    binomial counts, everything else as Gaussian with learned variance.
+    Texts are taken word by word. Images are Gaussian with one learned variance for all pixels, unless these are 0 or 1.
+    Other values in [0, 1] are taken as Bernoulli, other non-negative whole numbers as negative binomial counts,
+    everything else as Gaussian with learned variances.
     """
     if isinstance(choice, Likelihood):
         likelihood = copy.deepcopy(choice)
     elif choice == "auto" and spec.kind == "text":
         likelihood = WordLikelihood(spec.n_columns)
+    elif choice == "auto" and _are_pixels(spec):
+        likelihood = GaussianLikelihood(spec.n_columns, standardise="together", variance="shared")
     elif isinstance(choice, str):
         likelihood = LIKELIHOODS[_natural_likelihood(spec) if choice == "auto" else choice](spec.n_columns)
     else:
@@ -140,6 +144,8 @@ def schedules_for(n_steps: int, warm_up: float = 0.2, begin: int = 0) -> dict[st
 
 def features_for(spec: DataSpec) -> Features:
     """Return what an encoder should read of such rows."""
+    if _are_pixels(spec) and not spec.sparse:
+        return Standardise(spec.n_columns, together=True)
     if spec.unit_interval:
         return Identity()
     return Log1p() if spec.counts else Standardise(spec.n_columns, centre=not spec.sparse)
@@ -150,6 +156,11 @@ def _read_of(spec: DataSpec) -> str:
     if spec.kind == "text":
         return "ids and which of them are there, two (B, T) tensors,"
     return f"rows (B, {spec.n_columns})"
+
+
+def _are_pixels(spec: DataSpec) -> bool:
+    """Say whether rows are images of more than black and white, whose columns have one unit."""
+    return spec.image_shape is not None and not spec.binary
 
 
 def _natural_likelihood(spec: DataSpec) -> str:
