@@ -218,6 +218,8 @@ class DataSpec:
     maximum: float = 1.0
     integral: bool = False
     binary: bool = False
+    measured: bool = False
+    """Whether whole numbers from 0 up are better described as measured values, such as ages, than as counts."""
     kind: str = field(default="rows")
     image_shape: tuple[int, ...] | None = None
     """How a row folds into an image, (height, width) or (height, width, channels); None for rows that are no images."""

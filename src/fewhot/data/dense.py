@@ -11,6 +11,7 @@ from torch import Tensor
 
 from fewhot.core.records import Batch, DataSpec, Dense
 from fewhot.data.dataset import CHUNK_ELEMENTS, Dataset, with_rows
+from fewhot.data.whole_numbers import count_something
 
 MAPPED_ABOVE_BYTES = 1 << 30
 """Memory-mapped arrays larger than this are read batch by batch instead of being loaded."""
@@ -72,8 +73,15 @@ def _spec_of_dense(array: np.ndarray, levels: int) -> DataSpec:
         low, high = min(low, float(chunk.min())), max(high, float(chunk.max()))
         integral = integral and bool(np.all(chunk == np.floor(chunk)))
         binary = binary and integral and low >= 0 and high <= 1
+    measured = levels == 1 and integral and low >= 0 and high > 1 and not count_something(array)
     return DataSpec(
-        n_columns=array.shape[1], n_rows=len(array), minimum=low, maximum=high, integral=integral, binary=binary
+        n_columns=array.shape[1],
+        n_rows=len(array),
+        minimum=low,
+        maximum=high,
+        integral=integral,
+        binary=binary,
+        measured=measured,
     )
 
 

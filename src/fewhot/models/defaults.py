@@ -29,8 +29,8 @@ def likelihood_for(spec: DataSpec, choice: str | Likelihood = "auto") -> Likelih
     """Return a likelihood: what was asked for, or what the values suggest.
 
     Texts are taken word by word. Images are Gaussian with one learned variance for all pixels, unless these are 0 or 1.
-    Other values in [0, 1] are taken as Bernoulli, other non-negative whole numbers as negative binomial counts,
-    everything else as Gaussian with learned variances.
+    Other values in [0, 1] are taken as Bernoulli, counts as negative binomial, everything else as Gaussian with learned
+    variances: whole numbers, too, where a rounded Gaussian describes their columns better than counts would be.
     """
     if isinstance(choice, Likelihood):
         likelihood = copy.deepcopy(choice)
@@ -148,7 +148,7 @@ def features_for(spec: DataSpec) -> Features:
         return Standardise(spec.n_columns, together=True)
     if spec.unit_interval:
         return Identity()
-    return Log1p() if spec.counts else Standardise(spec.n_columns, centre=not spec.sparse)
+    return Log1p() if _are_counts(spec) else Standardise(spec.n_columns, centre=not spec.sparse)
 
 
 def _read_of(spec: DataSpec) -> str:
@@ -163,10 +163,14 @@ def _are_pixels(spec: DataSpec) -> bool:
     return spec.image_shape is not None and not spec.binary
 
 
+def _are_counts(spec: DataSpec) -> bool:
+    return spec.counts and not spec.measured
+
+
 def _natural_likelihood(spec: DataSpec) -> str:
     if spec.unit_interval:
         return "bernoulli"
-    return "negative-binomial" if spec.counts else "gaussian"
+    return "negative-binomial" if _are_counts(spec) else "gaussian"
 
 
 def _user_texts(module: nn.Module, n_words: int) -> UserBody:
