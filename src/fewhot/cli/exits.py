@@ -44,6 +44,7 @@ _FLAGS = {
     "batch_size": "--batch-size",
     "learning_rate": "--learning-rate",
     "random_state": "--seed",
+    "hidden_layer_sizes": "--hidden",
 }
 """Arguments that have a flag of their own; the others are given with --set."""
 _CHOICES = re.compile(r"\b(latent|inference|features|kl_annealing|prior|form|estimator)='([\w-]+)'")

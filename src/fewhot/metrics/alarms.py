@@ -240,6 +240,14 @@ def _references(summary: Summary) -> Iterator[Alarm]:
             sentence=f"The ELBO ({elbo:.4g} nats per row) is below {words['factors']} ({factors:.4g}), a linear code "
             f"of as many dimensions as units are active; {_remedy(summary)}.",
         )
+    if summary.verdict("ndcg") in ("fair", "poor"):
+        yield Alarm(
+            name="as_popular",
+            severity="serious" if summary.verdict("ndcg") == "poor" else "warning",
+            sentence=f"Of hidden items the model finds no more than what is popular does (NDCG "
+            f"{summary.value('ndcg'):.3g} and {summary.value('ndcg_popularity'):.3g}); train longer (max_steps=), or "
+            f"give more users.",
+        )
     if summary.verdict("fvu") == "poor":
         yield Alarm(
             name="below_pca",

@@ -41,6 +41,7 @@ _NOT_JUDGED = {
     "fvu_pca": "stands beside fvu",
     "perplexity": "compare models of the same rows",
     "perplexity_columns": "stands beside perplexity",
+    "ndcg_popularity": "stands beside ndcg",
     "probe_majority": "stands beside the probes",
     "probe_columns": "stands beside the probes: what codes leave out shows here",
     "iwae": _COMPARE,

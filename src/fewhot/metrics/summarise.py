@@ -21,6 +21,7 @@ from fewhot.metrics.likelihood import exact_bound, information, iwae, mutual_inf
 from fewhot.metrics.matrices import has_rows, row_sums, rows_at
 from fewhot.metrics.numbers import estimated, measured, with_se
 from fewhot.metrics.probe_numbers import check_labels, marginal_probe_numbers, probe_numbers
+from fewhot.metrics.ranking_numbers import ranking_numbers
 from fewhot.metrics.reference_numbers import bound_and_references
 from fewhot.metrics.sparsity import active_units, average_hoyer, support_overlap
 from fewhot.metrics.summary import Number, Summary
@@ -69,8 +70,9 @@ def summarise(
 
     The ELBO stands beside the log density of the same rows under independent columns (``reference_columns``) and, of
     real numbers, under a factor analysis of as many factors as units are active (``reference_factors``);
-    reconstructions (``fvu``) beside PCA's; probes beside the commonest class and the columns. The first three were
-    fitted on the training rows, by `fit`, and are kept in ``references_``.
+    reconstructions (``fvu``) beside PCA's; what is found of hidden likes (``ndcg``) beside popularity; probes beside
+    the commonest class and the columns. All but the last were fitted on the training rows, by `fit`, and are kept in
+    ``references_``.
     """
     if (X_train is None) != (y_train is None):
         raise InvalidInputError("Only one of X_train and y_train was given; give both or neither.")
@@ -83,6 +85,7 @@ def summarise(
     compared = compare_with_references(estimator, X, codes)
     bound = exact_bound(estimator, X)
     numbers = _bounds(estimator, X, bound, compared, mute=varying == 0)
+    numbers += ranking_numbers(estimator, X)
     if varying is None:
         numbers += _activity(estimator, X, codes)
     else:

@@ -8,7 +8,17 @@ from typing import Any
 from fewhot.core.html import badge, escape, folded, line, sheet, table
 
 FIRST = (
-    *("bound", "reference_columns", "reference_factors", "perplexity", "perplexity_columns", "fvu", "fvu_pca"),
+    *(
+        "bound",
+        "reference_columns",
+        "reference_factors",
+        "perplexity",
+        "perplexity_columns",
+        "ndcg",
+        "ndcg_popularity",
+        "fvu",
+        "fvu_pca",
+    ),
     *("active", "used", "dead", "active_units"),
     *("probe_map", "marginal_probe_sample", "probe_majority", "probe_columns"),
 )

@@ -61,6 +61,13 @@ RULES: dict[str, Rule] = {
         higher=False,
         because="each row chooses its units, which PCA cannot, and so should need no more of them",
     ),
+    "ndcg": Rule(
+        what="the NDCG above that of popularity, in standard errors of the difference,",
+        good=2.0,
+        fair=-2.0,
+        higher=True,
+        because="lists that are the same for all users need no model",
+    ),
     "information": Rule(
         what="the number of nats a code carries",
         good=2.0,

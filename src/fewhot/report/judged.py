@@ -40,6 +40,7 @@ def references_section(summary: Any) -> str:
     lines = [
         _compared(["ELBO", "nats per row"], by_name, ("bound", "reference_columns", "reference_factors"), words),
         _compared(["Reconstruction", "variance unexplained"], by_name, ("fvu", "", "fvu_pca"), words),
+        _compared(["Hidden likes", "NDCG@100"], by_name, ("ndcg", "ndcg_popularity", None), words),
         _compared(["Probe", "accuracy"], by_name, ("probe_map", "probe_majority", "probe_columns"), words),
     ]
     fitted = f"They were fitted on {words['n_rows']:,} of the rows that this model was fitted on."
@@ -54,7 +55,7 @@ def references_section(summary: Any) -> str:
 
 
 def _compared(
-    title: list[str], by_name: dict[str, Any], names: tuple[str, str, str], words: dict[str, Any]
+    title: list[str], by_name: dict[str, Any], names: tuple[str, str, str | None], words: dict[str, Any]
 ) -> list[str | list[str]]:
     """Return a line of the comparison, each cell a value and what it is; nothing without a number of the model."""
     if names[0] not in by_name:
@@ -64,14 +65,15 @@ def _compared(
         "reference_factors": words.get("factors", ""),
         "fvu": "map codes decoded",
         "fvu_pca": words.get("axes", ""),
+        "ndcg_popularity": "popularity",
         "probe_map": "map codes",
         "probe_majority": "the commonest class",
         "probe_columns": "the columns themselves",
     }
     cells: list[str | list[str]] = [title]
     for name in names:
-        number = by_name.get(name)
-        if not name:
+        number = by_name.get(name or "")
+        if name == "":
             cells.append(["100 %", "the mean of the fitted rows"])
         elif number is None:
             cells.append("–")
