@@ -32,9 +32,8 @@ def ranking_numbers(estimator: Any, X: Any) -> list[Number]:
     ):
         return []
     data = estimator._rows(X)
-    users: np.ndarray = np.arange(data.n_rows)
-    if len(users) > _USERS:
-        users = np.sort(np.random.default_rng(_SEED).choice(len(users), _USERS, replace=False))
+    rng: Any = np.random.default_rng(_SEED)
+    users = np.sort(rng.permutation(data.n_rows)[:_USERS])
     rows = [library("scipy.sparse").csr_array(as_array(batch.x)) for batch in data.subset(users).batches(_BATCH)]
     shown, hidden = hide_items(library("scipy.sparse").vstack(rows, format="csr"), HIDDEN_SHARE, _SEED)
     if not hidden.nnz:
@@ -56,7 +55,8 @@ def hide_items(rows: Any, share: float, seed: int) -> tuple[Any, Any]:
     """Return CSR rows without a share of each row's items, at least one more shown than hidden, and those items."""
     counts = np.diff(rows.indptr)
     user = np.repeat(np.arange(len(counts)), counts)
-    drawn: np.ndarray = np.random.default_rng(seed).random(rows.nnz)
+    rng: Any = np.random.default_rng(seed)
+    drawn = rng.random(rows.nnz)
     rank = np.empty(rows.nnz, dtype=np.int64)
     rank[np.lexsort((drawn, user))] = np.arange(rows.nnz) - rows.indptr[user]
     is_hidden = rank < np.floor(share * counts + 1e-9)[user]
