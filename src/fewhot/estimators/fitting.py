@@ -31,7 +31,7 @@ from fewhot.training.run_folder import State
 from fewhot.training.settings import CLIP_FACTOR, UNCLIPPED
 
 _LEAST_HELD_OUT = 2
-_ENOUGH_HELD_OUT = 100  # fewer rows say too little of how many units are on
+_ENOUGH_HELD_OUT = 30  # fewer rows say too little of how many units are on; training rows are coded by heart
 _NAMED_COLUMNS = 5  # in a warning
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fewhot.core.evaluations import elbo_of
 from fewhot.core.html import escape, line, sheet, table
 from fewhot.metrics.summarise import asked_units, kept_record
 
@@ -26,7 +27,7 @@ def page(estimator: Any) -> str:
 def _facts(estimator: Any, record: dict[str, Any], found: dict[str, float]) -> list[tuple[str, str]]:
     spec = estimator.data_spec_
     rows = "texts" if spec.kind == "text" else f"rows of {spec.n_columns:,} columns"
-    elbo = found.get("refined_bound", found["bound"])
+    elbo = elbo_of(found)
     facts = [
         ("Fitted on", f"{spec.n_rows:,} {rows}"),
         ("Steps", f"{estimator.n_iter_:,}"),

@@ -235,8 +235,7 @@ def _activity(estimator: Any, X: Any, codes: Any) -> list[Number]:
 
 def asked_units(estimator: Any) -> float | None:
     """Return the mean number of active units that the sparsity dial was asked for; None without a dial."""
-    terms = estimator.module_.objective.terms
-    return next((float(term.l0) for term in terms if hasattr(term, "l0")), None)
+    return estimator.module_.objective.l0
 
 
 def _sparsity(estimator: Any, X: Any, gated: bool) -> list[Number]:

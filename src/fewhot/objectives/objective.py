@@ -23,6 +23,8 @@ class Term(Part):
     """Whether the value is about the batch as a sample, so that a row seen twice is not the row seen once."""
     constraint: bool = False
     """Whether the value holds something at a number instead of being wanted for its own sake; its bound is then 0."""
+    l0: float | None = None
+    """The mean number of active units that this term holds, if it is about that."""
     weighted: bool = True
     """Whether training is after something else here than the term's part of the bound."""
 
@@ -75,6 +77,11 @@ class Objective(Part):
     def admits(self, evaluation: Mapping[str, float]) -> bool:
         """Return whether weights with this evaluation on held-out rows keep every constraint."""
         return all(term.admits(evaluation) for term in self.terms if isinstance(term, Term))
+
+    @property
+    def l0(self) -> float | None:
+        """The mean number of active units at which some term holds the gates; None where none does."""
+        return next((term.l0 for term in self.terms if isinstance(term, Term) and term.l0 is not None), None)
 
     @property
     def weighted(self) -> bool:

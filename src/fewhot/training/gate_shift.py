@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -48,13 +50,38 @@ def shift_gates(model: LatentModel, data: Dataset, l0: float, seed: int) -> Gate
     if data.n_rows > _MOST_ROWS:
         data = data.subset(np.sort(np.random.default_rng(seed).choice(data.n_rows, _MOST_ROWS, replace=False)))
     margins = _margins(model, data, seed)
-    wanted = min(max(round(l0 * data.n_rows), 1), margins.numel())
-    threshold = float(margins.flatten().topk(wanted).values[-1])
-    shift = min(max(_JUST_ON - threshold, -LARGEST_SHIFT), LARGEST_SHIFT)
-    model.latent.shift_gates(shift)  # a family without gates refuses
-    model.prior.take_back(shift)  # one made of posteriors would move with them
+    shift = shift_to(margins, l0)
+    _shift(model, shift)
     shares = (margins + shift > 0).float().mean(0)
     return GateShift(shift, float(shares.sum()), float(shares.max()))
+
+
+def shift_to(margins: torch.Tensor, l0: float) -> float:
+    """Return the shift, (n, K) margins of gates given, that leaves ``l0`` units per row on, or the largest one."""
+    wanted = min(max(round(l0 * len(margins)), 1), margins.numel())
+    threshold = float(margins.flatten().topk(wanted).values[-1])
+    return min(max(_JUST_ON - threshold, -LARGEST_SHIFT), LARGEST_SHIFT)
+
+
+@contextmanager
+def shifted(model: LatentModel, shift: float) -> Generator[None, None, None]:
+    """Shift all gates for a while; afterwards the weights are the same to the last bit."""
+    kept = [(part, {name: value.clone() for name, value in part.state_dict().items()}) for part in _gated_parts(model)]
+    try:
+        _shift(model, shift)
+        yield
+    finally:
+        for part, state in kept:
+            part.load_state_dict(state)
+
+
+def _gated_parts(model: LatentModel) -> tuple[torch.nn.Module, torch.nn.Module]:
+    return model.latent, model.prior
+
+
+def _shift(model: LatentModel, shift: float) -> None:
+    model.latent.shift_gates(shift)  # a family without gates refuses
+    model.prior.take_back(shift)  # one made of posteriors would move with them
 
 
 def _margins(model: LatentModel, data: Dataset, seed: int) -> torch.Tensor:
