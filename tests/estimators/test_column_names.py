@@ -95,7 +95,7 @@ def test_a_frame_and_an_anndata_know_each_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["NFA", "VAE", "LDA"])
 def test_top_words_are_names(name: str, tmp_path: Path) -> None:
     found = top_words(MODELS[name]().fit(cells("sparse", tmp_path)), 6)
-    assert sorted(found.up[0]) == WORDS
+    assert found.vocabulary == tuple(WORDS)
 
 
 def test_names_given_twice_are_refused(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from fewhot import plots
 from fewhot.core.errors import FewhotError
-from fewhot.metrics import Spectrum, TopWords
+from fewhot.metrics import Spectrum, TopWords, code_words
 from fewhot.plots.palette import DARK
 from tests.plots.test_plots import draw
 
@@ -55,6 +55,16 @@ def test_words_up_point_right_and_words_down_point_left() -> None:
     assert [text.get_text() for text in first.get_yticklabels()] == ["orbit", "moon", "ice"]
     assert [text.get_text() for text in second.get_yticklabels()] == ["$price$", "ice", "orbit"]
     assert first.get_xlim() == second.get_xlim()
+
+
+def test_the_sides_are_named_and_units_without_words_say_so() -> None:
+    first = draw(plots.top_words(TWO_SIDED)).axes[0]
+    assert first.get_xlabel() == "← when low    when high →"
+    dead = draw(plots.top_words(code_words(np.eye(3)[:, :1] * 0, np.eye(3, dtype=int), 2))).axes[0]
+    assert next(text.get_text() for text in dead.texts) == "(hardly ever on)"
+    one = draw(plots.top_words(code_words(np.eye(3)[:, :1], np.eye(3, dtype=int), 2))).axes[0]
+    assert [text.get_text() for text in one.get_yticklabels()] == ["column 0"]
+    assert one.get_xlabel() == ""
 
 
 def test_few_units_are_drawn_of_many() -> None:

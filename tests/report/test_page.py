@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from fewhot.metrics import Alarm, Number, Summary, alarms, summarise
+from fewhot.metrics import Alarm, Number, Summary, alarms, summarise, top_words
 from fewhot.plots.palette import DARK, LIGHT
 from fewhot.report import build_report, write_report
 from fewhot.report.looks import _DARK, _LIGHT
@@ -162,6 +162,19 @@ def test_the_page_says_what_was_fitted() -> None:
 def test_units_of_named_columns_are_listed_in_words() -> None:
     assert "Raises most" in report("named")
     assert "Raises most" not in report("images")
+
+
+def test_units_of_counts_are_said_in_words() -> None:
+    estimator, _data = pair("sparse")
+    page = report("sparse")
+    part = page.partition('<section id="words"')[2].partition("</section>")[0]
+    assert "column" in part
+    units = [int(unit) for unit in re.findall(r'<th scope="row">unit (\d+)</th>', part)]
+    said = top_words(estimator, 8).in_words()
+    for unit in units:
+        for words in said[unit].values():
+            assert ", ".join(words) in part
+    assert '<section id="words"' not in report("named")
 
 
 def test_models_without_gates_have_no_calibration() -> None:

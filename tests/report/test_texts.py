@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import fewhot as fh
 from fewhot.data import text_dataset
 from fewhot.data.loaded import as_strings
-from fewhot.metrics import Summary, unit_texts
+from fewhot.metrics import Summary, top_words, unit_texts
 from fewhot.report import build_report
 from tests.report.fits import SMALL, TEXTS, loaded, pair, report
 
@@ -28,6 +28,12 @@ def section_of(page: str, key: str) -> str:
 def cells(part: str) -> list[list[str]]:
     rows = re.findall(r"<tr>(.*?)</tr>", part.partition("<tbody>")[2], flags=re.DOTALL)
     return [[html.unescape(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)] for row in rows]
+
+
+def words_in(cell: str) -> set[str]:
+    """Return the words of a cell, without what they are the words of."""
+    sides = re.findall(r'<span class="line">(.*?)</span>', cell)
+    return {word for side in sides for word in side.rpartition(": ")[2].split(", ")} - {"(hardly ever on)"}
 
 
 def page_of(estimator: Any, texts: list[str], **more: Any) -> str:
@@ -61,9 +67,10 @@ def test_units_have_their_share_words_and_texts() -> None:
     share = {unit: (codes[:, unit] != 0).mean() for unit in range(8)}
     units = [int(line[0].removeprefix("unit ")) for line in lines]
     assert units == sorted((unit for unit in range(8) if share[unit]), key=lambda unit: -share[unit])
+    assert any(words_in(line[2]) for line in lines)
     for unit, line in zip(units, lines, strict=True):
         assert line[1] == f"{100 * share[unit]:.3g} %"
-        assert set(line[2].split(", ")) - {"none"} <= set(estimator.vocabulary_.known)
+        assert words_in(line[2]) <= set(estimator.vocabulary_.known)
         largest = unit_texts(estimator, data.X, 2, units=[unit]).texts[0]
         assert line[3] == "".join(f'<span class="line">{" ".join(text.split())}</span>' for text in largest)
 
@@ -72,7 +79,8 @@ def test_units_have_their_share_words_and_texts() -> None:
 def test_special_columns_are_not_shown(kind: str) -> None:
     page = report(kind)
     for key in ("units", "reconstructions"):
-        words = [word for line in cells(section_of(page, key)) for word in line[2].split(", ")]
+        lines = cells(section_of(page, key))
+        words = [word for line in lines for word in (words_in(line[2]) if key == "units" else line[2].split(", "))]
         assert words
         assert "" not in words
     assert all("_UNK" not in line[2] for line in cells(section_of(page, "units")))
@@ -161,3 +169,11 @@ def test_rows_are_numbered_where_there_are_no_labels() -> None:
     texts = [str(text) for text in np.resize(["the sea", "hot sun"], 30)]
     page = page_of(pair("texts")[0], texts)
     assert cells(section_of(page, "reconstructions"))[0][0] == "row 0"
+
+
+def test_both_sides_of_a_unit_without_a_gate_are_said_in_words() -> None:
+    estimator, _ = pair("dense texts")
+    for line in cells(section_of(report("dense texts"), "units")):
+        said = top_words(estimator, units=[int(line[0].removeprefix("unit "))]).in_words()[0]
+        sides = re.findall(r'<span class="line">(.*?)</span>', line[2])
+        assert [side.partition(": ")[0] for side in sides] == (list(said) or ["(hardly varies)"])

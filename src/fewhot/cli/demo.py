@@ -21,7 +21,7 @@ UNITS, ACTIVE = 16, 4
 _FIRST = ("bound", "active", "used", "dead", "always_on", "overlap", "calibration", "probe_map")
 _FREE = ("max_steps", "device")
 _FILES = {
-    "references.safetensors",
+    *("references.safetensors", "words.safetensors"),
     *(".lock", "checkpoints", "config.json", "model.safetensors", "history.jsonl", "fit.yaml"),
     *("data.json", "metrics.json", "codes.npz", "report.html", "samples.png"),
 }

@@ -19,10 +19,12 @@ from fewhot.core.warning import warn_caller
 from fewhot.data import Dataset
 from fewhot.estimators.arguments import Arguments
 from fewhot.estimators.fingerprint import fingerprint
+from fewhot.estimators.kept_words import words_of
 from fewhot.estimators.references import references_of
 from fewhot.estimators.undoing import undone_on_failure
 from fewhot.estimators.unused import warn_if_unused
 from fewhot.estimators.validation import dataset_of
+from fewhot.metrics import TopWords
 from fewhot.metrics.references import References
 from fewhot.models.against_collapse import unless_told
 from fewhot.models.latent_model import LatentModel
@@ -46,6 +48,7 @@ class Fitting(Arguments):
     data_spec_: DataSpec
     n_features_in_: int
     references_: References | None
+    _kept_words: TopWords | None
     image_shape_: tuple[int, ...] | None
     _levels: int
 
@@ -194,6 +197,7 @@ class Fitting(Arguments):
             warn_if_unused(self, told.to(device))
         ceiling = getattr(self, "max_active", None)
         self.references_ = None if one_pass else references_of(module, train.to(device), seed, ceiling)
+        self._kept_words = None if one_pass else words_of(module, train.to(device), seed, ceiling)
 
     def _finish(self, rows: Dataset) -> None:
         """Do what is left to do after training, looking at held-out rows, or at all rows when they are too few."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from fewhot.core.evaluations import elbo_of
-from fewhot.core.html import escape, line, sheet, table
+from fewhot.core.html import escape, folded, line, sheet, table
+from fewhot.metrics import top_words
 from fewhot.metrics.summarise import asked_units, kept_record
 
 _MISS = 0.1  # from which on a fit warns, too
 _DEAD = 0.5
+_UNITS, _WORDS = 12, 8
 
 
 def page(estimator: Any) -> str:
@@ -20,8 +22,24 @@ def page(estimator: Any) -> str:
     found = record["evaluation"]
     cells = [(escape(name), escape(value)) for name, value in _facts(estimator, record, found)]
     told = [line(sentence, "fair") for sentence in _warnings(estimator, found)]
+    words = _words(estimator)
     hint = "fewhot.metrics.summarise(estimator, X) measures it on other rows, beside simple models."
-    return sheet("The fit", *told, table(cells), line(hint, "quiet"))
+    return sheet("The fit", *told, table(cells), *words, line(hint, "quiet"))
+
+
+def _words(estimator: Any) -> list[str]:
+    """Return the words of the first units that have some, folded; nothing where a fit has kept no words."""
+    kept = getattr(estimator, "_kept_words", None)
+    if kept is None:
+        return []
+    said = top_words(estimator, min(_WORDS, kept.columns_up.shape[1])).in_words()
+    having = [(unit, words) for unit, words in enumerate(said) if words]
+    cells = [
+        (escape(f"unit {unit}"), "<br>".join(escape(f"{name}: {', '.join(side)}") for name, side in words.items()))
+        for unit, words in having[:_UNITS]
+    ]
+    title = f"Words of {len(cells)} of {len(said)} units, {len(having)} of which have some"
+    return [folded(title, table(cells))] if cells else []
 
 
 def _facts(estimator: Any, record: dict[str, Any], found: dict[str, float]) -> list[tuple[str, str]]:

@@ -76,10 +76,10 @@ def references_of(module: LatentModel, train: Dataset, seed: int, max_active: in
     if family is None:
         return None
     drawn = derive_seed(seed, "references")
-    X = _rows(module, _some(train, _most_rows(module, train, drawn), drawn))
+    X = observed_rows(module, some_rows(train, _most_rows(module, train, drawn), drawn))
     n_factors = 0
     if family in ("gaussian", "bernoulli"):
-        some = _some(train, _ENCODED_ROWS, derive_seed(seed, "active units"))
+        some = some_rows(train, _ENCODED_ROWS, derive_seed(seed, "active units"))
         n_factors = max(1, round(_mean_active(module, some, seed, max_active)))
     scale = head.scale.double().cpu().numpy() if isinstance(head, StandardisedLikelihood) else None
     alike = {"one_variance": isinstance(head, GaussianLikelihood) and head.variance == "shared"}
@@ -107,16 +107,18 @@ def _most_rows(module: LatentModel, data: Dataset, seed: int) -> int:
     """Return how many rows may be looked at; sparse ones count by what some of them store."""
     if not data.spec.sparse:
         return max(2, min(MAX_ROWS, MAX_DENSE_ENTRIES // data.spec.n_columns))
-    some = _rows(module, _some(data, _WEIGHED_ROWS, seed))
+    some = observed_rows(module, some_rows(data, _WEIGHED_ROWS, seed))
     return max(2, min(MAX_SPARSE_ROWS, int(MAX_ENTRIES * some.shape[0] / max(some.nnz, 1))))
 
 
-def _some(data: Dataset, most: int, seed: int) -> Dataset:
+def some_rows(data: Dataset, most: int, seed: int) -> Dataset:
+    """Return the rows, or so many drawn by a seed, in their order."""
     if data.n_rows <= most:
         return data
     return data.subset(np.sort(np.random.default_rng(seed).choice(data.n_rows, most, replace=False)))
 
 
-def _rows(module: LatentModel, data: Dataset) -> Any:
+def observed_rows(module: LatentModel, data: Dataset) -> Any:
+    """Return rows as the likelihood scores them, (n, p), dense or CSR."""
     parts = list(observed(module, data))
     return sp.csr_array(sp.vstack(parts, format="csr")) if sp.issparse(parts[0]) else np.concatenate(parts)

@@ -7,7 +7,8 @@ import json
 import os
 import reprlib
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
 from fewhot.core.version import __version__
 from fewhot.estimators.fingerprint import is_run_of
+from fewhot.metrics import TopWords
 from fewhot.metrics.references import References
 from fewhot.nn import Pretrained
 from fewhot.training import history
@@ -34,6 +36,7 @@ from fewhot.training.run_folder import CONFIG, CONFIG_FORMAT, RunFolder, refuse_
 
 FORMAT_VERSION = 1
 WEIGHTS, HISTORY, REFERENCES = "model.safetensors", "history.jsonl", "references.safetensors"
+WORDS = "words.safetensors"
 _UNSAVED = ("callbacks",)
 
 
@@ -42,9 +45,13 @@ def save(estimator: Any, path: str | Path) -> None:
     folder = folder_path(path)
     config = _config_of(estimator)  # raises before anything is written
     tensors = {name: value.detach().cpu().contiguous() for name, value in estimator.module_.state_dict().items()}
-    found = getattr(estimator, "references_", None)
-    references = {} if found is None else {name: torch.from_numpy(value) for name, value in found.to_arrays().items()}
-    write_run(folder, config, tensors, estimator.history_, lambda known: is_run_of(estimator, known), references)
+    kept = {REFERENCES: getattr(estimator, "references_", None), WORDS: getattr(estimator, "_kept_words", None)}
+    beside = {
+        file: {name: torch.from_numpy(value) for name, value in found.to_arrays().items()}
+        for file, found in kept.items()
+        if found is not None
+    }
+    write_run(folder, config, tensors, estimator.history_, lambda known: is_run_of(estimator, known), beside)
 
 
 def write_run(
@@ -53,10 +60,10 @@ def write_run(
     tensors: dict[str, Tensor],
     records: Sequence[dict[str, Any]] = (),
     is_this_run: Callable[[dict[str, Any]], bool] = lambda known: False,
-    references: dict[str, Tensor] | None = None,
+    beside: Mapping[str, dict[str, Tensor]] | None = None,
 ) -> None:
     """Write the files of a run, unless the folder holds something that would be lost."""
-    files = {folder / WEIGHTS: tensors} | ({folder / REFERENCES: references} if references else {})
+    files = {folder / WEIGHTS: tensors} | {folder / file: content for file, content in (beside or {}).items()}
     if os.path.exists(folder) and not os.path.isdir(folder):  # pathlib's raise where a name is too long
         raise RunFolderError(f"{folder} is a file; choose a folder to save to.")
     try:
@@ -123,6 +130,7 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
             estimator.vocabulary_ = decode(fitted["vocabulary"], parts)
         estimator._restore_state(fitted)
         estimator.references_ = _read_references(folder, fitted.get("references"))
+        estimator._kept_words = _read_words(folder) if fitted.get("keeps_words") else None
         if fitted["feature_names_in"] is not None:
             estimator.feature_names_in_ = np.asarray(fitted["feature_names_in"], dtype=object)
     except FewhotError:
@@ -144,11 +152,25 @@ def _read_references(folder: Path, facts: dict[str, Any] | None) -> References |
     """Return what a fit is compared with; None for a run that has none, or was handed on without their file."""
     if facts is None or not (folder / REFERENCES).is_file():
         return None
-    try:
+    with _damage_named(folder / REFERENCES):
         return References.from_parts(facts, load_arrays(folder / REFERENCES))
+
+
+def _read_words(folder: Path) -> TopWords | None:
+    """Return the words of units; None for a run that was handed on without their file."""
+    if not (folder / WORDS).is_file():
+        return None
+    with _damage_named(folder / WORDS):
+        return TopWords.from_arrays(load_arrays(folder / WORDS))
+
+
+@contextmanager
+def _damage_named(file: Path) -> Iterator[None]:
+    try:
+        yield
     except (SafetensorError, OSError, KeyError) as error:
         reason = textwrap.shorten(str(error), 200, placeholder=" ...")
-        raise RunFolderError(f"{folder / REFERENCES} is damaged ({reason}); save the run again.") from error
+        raise RunFolderError(f"{file} is damaged ({reason}); save the run again.") from error
 
 
 def _refuse_other_runs(folder: Path, is_this_run: Callable[[dict[str, Any]], bool]) -> None:
@@ -190,6 +212,7 @@ def _config_of(estimator: Any) -> dict[str, Any]:
             "vocabulary": encode(getattr(estimator, "vocabulary_", None)),
             "reads_known_words": bool(getattr(estimator, "_reads_known_words", False)),
             "references": None if references is None else references.facts(),
+            "keeps_words": getattr(estimator, "_kept_words", None) is not None,
             **estimator._fitted_state(),
         },
     }

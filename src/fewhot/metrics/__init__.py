@@ -39,9 +39,8 @@ from fewhot.metrics.summary import Number, Summary
 from fewhot.metrics.topics import inverted_rbo, topic_coherence, topic_diversity
 from fewhot.metrics.traversal import Traversal, traverse
 from fewhot.metrics.unit_texts import TopTexts, unit_texts
-from fewhot.metrics.unit_words import unit_words
 from fewhot.metrics.verdicts import RULES, Rule
-from fewhot.metrics.words import TopWords, top_words
+from fewhot.metrics.words import TopWords, code_words, top_words
 
 __all__ = [
     "DCI",
@@ -83,6 +82,7 @@ __all__ = [
     "class_divergences",
     "code_divergence",
     "code_matrix",
+    "code_words",
     "dci",
     "estimate",
     "evaluate_recommender",
@@ -131,5 +131,4 @@ __all__ = [
     "unit_directions",
     "unit_matching",
     "unit_texts",
-    "unit_words",
 ]

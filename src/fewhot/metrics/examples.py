@@ -38,7 +38,7 @@ def refuse_texts(estimator: Any) -> None:
     if getattr(estimator, "vocabulary_", None) is not None:
         raise InvalidParameterError(
             f"{type(estimator).__name__} was fitted on texts, and this is for models of rows of numbers; look at its "
-            f"units with unit_words and unit_texts."
+            f"units with top_words and unit_texts."
         )
 
 

@@ -37,8 +37,8 @@ def topic_coherence(topics: Any, X: Any, measure: str = "npmi", *, vocabulary: S
     Parameters
     ----------
     topics
-        What `top_words` returns, of which the words up are taken; or a list of words, or of columns, a topic, the
-        most important first.
+        What `top_words` returns, of which every list is a topic, high and low ones, and units without words are left
+        out; or a list of words, or of columns, a topic, the most important first.
     X
         Documents, (D, V): counts, dense or sparse. Only the columns of the topics are looked at; those of a frame are
         told by their names where the words of the topics are known.
@@ -144,7 +144,11 @@ def inverted_rbo(topics: Any, weight: float = 0.9) -> float:
 
 def _lists(topics: Any) -> list[list[Any]]:
     """Return the words or columns of each topic; refuse topics that are empty or name a word twice."""
-    given: Any = topics.columns_up.tolist() if isinstance(topics, TopWords) else topics
+    given: Any = topics.lists if isinstance(topics, TopWords) else topics
+    if isinstance(topics, TopWords) and not given:
+        raise InvalidInputError(
+            "No unit has words, since none is on often enough or varies; fit a model that uses some."
+        )
     parts: list[Any] = list(given) if hasattr(given, "__iter__") else [given]
     if any(isinstance(words, str) or not hasattr(words, "__iter__") for words in parts):
         raise InvalidInputError(

@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from fewhot.core.checks import whole_number
-from fewhot.core.devices import in_float32
-from fewhot.core.errors import InvalidParameterError
+from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.data.text import Vocabulary
 from fewhot.data.text.vocabulary import N_SPECIAL
-from fewhot.metrics.proportions import decoder_module, log_proportions
-from fewhot.metrics.text_counts import spelling
+from fewhot.metrics.activity import USED_SHARE
+from fewhot.metrics.examples import check_estimator, map_codes
+from fewhot.metrics.libraries import library
+from fewhot.metrics.matrices import as_counts, as_matrix, column_names, dense, in_order_of, is_sparse
+from fewhot.metrics.proportions import decoder_module
+from fewhot.metrics.sparsity import ACTIVE_VARIANCE
+from fewhot.metrics.text_counts import as_texts, spelling, text_counts
 from fewhot.metrics.traversal import chosen_units
 
+LEAST_SHARE, MOST_SHARE, ENOUGH_WORDS = 0.01, 0.1, 6000
+"""A side of a unit is judged by as many rows as hold so many words, within these shares of all rows: 50 posts of 120
+words, 650 questions of 9 (docs/decisions/0038)."""
+KEPT_WORDS = 25
+"""How many words of each side a fit keeps."""
 _UNITS_AT_ONCE = 64
+_NO_WORD = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopWords:
-    """The words that gain most when a unit goes up, and those that gain most when it goes down.
+    """The words of each unit, the most telling first.
 
     Attributes
     ----------
     units
         The units, (U,).
     columns_up, columns_down
-        Columns of the words, those that gain most first, (U, n). A unit that only ever goes up, such as a topic of
-        `fewhot.baselines.LDA`, has no words down, (U, 0).
+        Columns of the words where the unit is large, and where it is below 0 or low, (U, n); -1 where there are fewer
+        words. A unit with one side, such as one that is off or positive, has no words down.
     scores_up, scores_down
-        How much they gain, in the same places.
+        Their scores in the same places; 0 where there is no word.
     vocabulary
         The words of all columns.
+    gated
+        Whether units can be off: then the two sides of a unit are values above and below 0, else high and low ones.
     """
 
     units: np.ndarray
@@ -45,16 +55,66 @@ class TopWords:
     columns_down: np.ndarray
     scores_down: np.ndarray
     vocabulary: tuple[str, ...]
+    gated: bool = False
 
     @property
     def up(self) -> list[list[str]]:
-        """Words that gain when the unit goes up, a list a unit."""
+        """Words of rows in which the unit is large, or just on, a list a unit; none of a dead unit."""
         return self._words(self.columns_up)
 
     @property
     def down(self) -> list[list[str]]:
-        """Words that gain when the unit goes down, a list a unit."""
+        """Words of rows in which the unit is below 0, or low where it has no gate, a list a unit."""
         return self._words(self.columns_down)
+
+    @property
+    def lists(self) -> list[list[int]]:
+        """The columns of every list of words that there is: up and down, unit by unit."""
+        both = zip(self.columns_up.tolist(), self.columns_down.tolist(), strict=True)
+        found = [[column for column in side if column != _NO_WORD] for sides in both for side in sides]
+        return [columns for columns in found if columns]
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """What up and down mean for a unit that has both, in words."""
+        return ("when above 0", "when below 0") if self.gated else ("when high", "when low")
+
+    def in_words(self) -> list[dict[str, list[str]]]:
+        """Return the words of each unit by what they are the words of: {"when high": [...], "when low": [...]}.
+
+        A unit with one side has {"when on": [...]}, and a dead one nothing.
+        """
+        found: list[dict[str, list[str]]] = []
+        for up, down in zip(self.up, self.down, strict=True):
+            names = self.sides if up and down else ("when on", "when on")
+            found.append({name: words for name, words in zip(names, (up, down), strict=True) if words})
+        return found
+
+    def of(self, units: np.ndarray, n: int) -> TopWords:
+        """Return the first words of some units, which are places in ``units``."""
+        return replace(
+            self,
+            units=self.units[units],
+            columns_up=self.columns_up[units, :n],
+            scores_up=self.scores_up[units, :n],
+            columns_down=self.columns_down[units, :n],
+            scores_down=self.scores_down[units, :n],
+        )
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Return everything but the words of columns, by name; `from_arrays` makes the same of it."""
+        named = {"columns_up": self.columns_up, "columns_down": self.columns_down, "gated": np.array(self.gated)}
+        columns = {name: np.asarray(value, dtype=np.int32) for name, value in named.items()}
+        scores = {"scores_up": self.scores_up, "scores_down": self.scores_down}
+        return columns | {name: np.ascontiguousarray(value, dtype=np.float32) for name, value in scores.items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> TopWords:
+        """Return what `to_arrays` describes, of all units, its columns without words."""
+        columns = {name: arrays[name].astype(np.int64) for name in ("columns_up", "columns_down")}
+        scores = {name: arrays[name].astype(np.float64) for name in ("scores_up", "scores_down")}
+        units = np.arange(len(columns["columns_up"]))
+        return cls(units=units, **columns, **scores, vocabulary=(), gated=bool(arrays["gated"]))
 
     def __len__(self) -> int:
         return len(self.units)
@@ -62,93 +122,181 @@ class TopWords:
     def __str__(self) -> str:
         lines: list[str] = []
         width = len(f"unit {self.units.max(initial=0)}")
-        for unit, up, down in zip(self.units, self.up, self.down, strict=True):
-            lines.append(f"{f'unit {unit}':<{width}}  {'+ ' if down else ''}{' '.join(up)}")
-            if down:
-                lines.append(f"{'':<{width}}  - {' '.join(down)}")
+        for unit, said in zip(self.units, self.in_words(), strict=True):
+            told = [f"{name}: {' '.join(words)}" if len(said) > 1 else " ".join(words) for name, words in said.items()]
+            for name, line in zip((f"unit {unit}", ""), told or [no_words(self.gated)], strict=False):
+                lines.append(f"{name:<{width}}  {line}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-able mapping: a record a unit, with words and their scores in both directions."""
-        up = zip(self.up, self.scores_up.tolist(), strict=True)
-        down = zip(self.down, self.scores_down.tolist(), strict=True)
-        return {
-            "units": [
-                {"unit": unit, "up": _pairs(*gained), "down": _pairs(*lost)}
-                for unit, gained, lost in zip(self.units.tolist(), up, down, strict=True)
-            ]
-        }
+        """Return a JSON-able mapping: a record a unit, its words and their scores by side."""
+        scores = zip(self.scores_up.tolist(), self.scores_down.tolist(), strict=True)
+        records: list[dict[str, Any]] = []
+        for unit, said, (up, down) in zip(self.units.tolist(), self.in_words(), scores, strict=True):
+            sides = zip(said.items(), (up, down), strict=False)
+            records.append({"unit": unit, "words": {name: _pairs(words, part) for (name, words), part in sides}})
+        return {"units": records}
 
     def _words(self, columns: np.ndarray) -> list[list[str]]:
-        return [[self.vocabulary[column] for column in row] for row in columns.tolist()]
+        return [[self.vocabulary[column] for column in row if column != _NO_WORD] for row in columns.tolist()]
 
 
-@in_float32()
+def no_words(gated: bool) -> str:
+    """Say why a unit has no words."""
+    return "(hardly ever on)" if gated else "(hardly varies)"
+
+
 def top_words(
     estimator: Any,
     n: int = 10,
     *,
+    X: Any = None,
     units: Sequence[int] | None = None,
     vocabulary: Sequence[str] | None = None,
 ) -> TopWords:
-    r"""Return the words that a unit makes more probable when it goes up, and when it goes down.
+    r"""Return the words of the rows in which each unit is largest.
 
-    .. math:: s_v^{\pm} = \Delta^{\pm}_v - \frac{1}{V}\sum_w \Delta^{\pm}_w, \qquad
-        \Delta^{\pm}_v = \log p(v \mid z^0 + (\pm\sigma_j)\,e_j) - \log p(v \mid z^0)
+    .. math:: s_{jv} = p_{jv} \log\frac{p_{jv}}{p_v}
 
-    with :math:`z^0` the prior's mean and :math:`\sigma_j` the prior's deviation. What all words gain alike is taken
-    off, since proportions sum to 1: for a log-linear decoder and a standard prior, :math:`s^{\pm}_v` is therefore
-    :math:`\pm` the weight of the word less the unit's mean weight, and both directions have the same words in
-    opposite order. In a deeper decoder they need not. A unit with a gate goes from off to one deviation above or
-    below its prior's mean when on, all other units off.
+    with :math:`p_v` the share of all rows that hold word v, and :math:`p_{jv}` the share of the rows in which unit j is
+    largest: frequent words that are much more frequent there. These are as many rows as hold 6,000 words, at least 1 %
+    and at most 10 % of all, and never rows in which the unit is off. A unit without a gate has words for its largest
+    values and for its lowest ones; one with a gate for values above 0 and for values below, where it has both. A unit
+    that is on in less than 0.5 % of the rows, or without a gate has a variance of at most 0.01, has none.
+
+    The words say what goes together in the data, and not what the decoder does. The score was chosen of 26 by the
+    coherence of the words in documents that were not looked at (docs/decisions/0038).
 
     Parameters
     ----------
     estimator
-        A fitted estimator with a multinomial likelihood, or one with topics (``topics_``, of which the probabilities
-        are the scores), such as `fewhot.baselines.LDA`.
+        A fitted estimator. One with topics (``topics_``), such as `fewhot.baselines.LDA`, has the most probable words
+        of each, unless X is given.
     n
-        How many words.
+        How many words at most.
+    X
+        Counts of words, (n, V), or texts: what the estimator codes. None takes the words that the fit has kept, of at
+        most 10,000 of its training rows; it keeps 25 of each side.
     units
         Which units; None takes all.
     vocabulary
         The word of each column; None takes the words of the texts that were fitted, ``feature_names_in_``, or else
         "column 0", "column 1", ... Of a model of texts, the columns of padding, end and unknown words are left out.
 
+    See Also
+    --------
+    code_words : The same for codes that are there already, such as of embeddings.
+
+    References
+    ----------
+    Tomokiyo and Hurst (2003), A language model approach to keyphrase extraction, for the score.
+
     Examples
     --------
     >>> import fewhot as fh
-    >>> X = np.random.default_rng(0).poisson(1.0, size=(50, 4))
-    >>> vae = fh.VAE(n_components=2, likelihood="multinomial", max_steps=5, random_state=0).fit(X)
-    >>> found = top_words(vae, 2, vocabulary=["orbit", "goal", "gun", "disk"])
-    >>> found.columns_up.shape, len(found.down[0])
-    ((2, 2), 2)
+    >>> X = np.kron(np.eye(2, dtype=int), np.ones((60, 2), dtype=int))
+    >>> nfa = fh.NFA(1, hidden_layer_sizes=(8,), max_steps=50, random_state=0).fit(X)
+    >>> print(top_words(nfa, 2, X=X, vocabulary=["orbit", "moon", "goal", "ice"]))
+    unit 0  when high: orbit moon
+            when low: goal ice
     """
+    if X is not None:
+        return _of_rows(estimator, X, n, units, vocabulary)
     topics = getattr(estimator, "topics_", None)
-    n_units, n_words = _sizes(decoder_module(estimator)) if topics is None else topics.shape
+    if topics is not None:
+        return _of_topics(estimator, topics, n, units, vocabulary)
+    kept: TopWords | None = getattr(estimator, "_kept_words", None)
+    if kept is None:
+        decoder_module(estimator)  # says what is not fitted, and what has no units
+        raise InvalidParameterError(
+            f"This {type(estimator).__name__} has kept no words: they are kept by a fit of counts or texts. Give X, "
+            f"rows of counts of words or texts."
+        )
     of_texts: Vocabulary | None = getattr(estimator, "vocabulary_", None)
     given = spelling(of_texts) if vocabulary is None and of_texts is not None else vocabulary
-    words = words_of_columns(estimator, given, n_words)
-    first = 0 if of_texts is None else N_SPECIAL
-    if whole_number("n", n) > n_words - first:
+    names = words_of_columns(estimator, given, estimator.data_spec_.n_columns)
+    _check_number(n, len(names) - (0 if of_texts is None else N_SPECIAL))
+    if n > kept.columns_up.shape[1]:
         raise InvalidParameterError(
-            f"n is {n} and the vocabulary has {n_words - first} words; ask for at most as many."
+            f"n is {n} and the fit has kept {kept.columns_up.shape[1]} words of each unit; ask for fewer, or give X."
         )
-    chosen = chosen_units(units, n_units)
-    if topics is None:
-        gains = _gains(estimator.module_, chosen, first)
-        parts = [(largest(up, n), largest(down, n)) for up, down in gains]
-        up, down = ([np.concatenate(both) for both in zip(*side, strict=True)] for side in zip(*parts, strict=True))
-    else:
-        up = largest(topics[chosen], n)
-        down = (up[0][:, :0], up[1][:, :0])
+    return replace(kept.of(chosen_units(units, len(kept)), n), vocabulary=names)
+
+
+def code_words(
+    codes: Any,
+    X: Any,
+    n: int = 10,
+    *,
+    units: Sequence[int] | None = None,
+    vocabulary: Sequence[str] | None = None,
+) -> TopWords:
+    """Return the words of the rows in which each unit of given codes is largest; see `top_words`.
+
+    Parameters
+    ----------
+    codes
+        Codes of the same rows, (n, K), from any model and of anything, such as embeddings. Where some are exactly 0,
+        units are taken to be off there.
+    X
+        Counts of words of the rows, (n, V), or texts.
+    n
+        How many words at most.
+    units
+        Which units; None takes all.
+    vocabulary
+        The word of each column of counts; None takes the names of a frame's columns. Texts bring their words.
+
+    Examples
+    --------
+    >>> codes = [[0.0, 2.0], [0.0, 1.0], [3.0, 0.0], [1.0, 0.0]]
+    >>> texts = ["the sea is blue", "the blue sky", "the sun is hot", "the hot air"]
+    >>> print(code_words(codes, texts, 1))
+    unit 0  sun
+    unit 1  sea
+    """
+    Z = as_matrix(codes, "codes")
+    words = _read(X, None, vocabulary)
+    gated = is_sparse(Z) or bool((Z == 0).any())
+    return words_of_codes(Z, words, n, chosen_units(units, Z.shape[1]), gated=gated, least_variance=0.0)
+
+
+class Words(NamedTuple):
+    """Which words rows hold: counts (n, V), what their columns are called, and from which column on they are words."""
+
+    counts: Any
+    names: tuple[str, ...]
+    first: int = 0
+
+
+def words_of_codes(
+    codes: Any, words: Words, n: int, units: np.ndarray, *, gated: bool, least_variance: float = ACTIVE_VARIANCE
+) -> TopWords:
+    """Return the words of units; of those without gates, of such as vary by more than ``least_variance``."""
+    n_rows, n_words = words.counts.shape
+    if codes.shape[0] != n_rows:
+        raise InvalidInputError(f"codes has {codes.shape[0]} rows and X has {n_rows}; give the codes of these rows.")
+    _check_number(n, n_words - words.first)
+    present = library("scipy.sparse").csr_array(words.counts)
+    present.data = np.ones_like(present.data, dtype=np.float64)
+    share = np.bincount(present.indices, minlength=n_words) / n_rows
+    most = _rows_asked(n_rows, present.nnz)
+    columns = codes.tocsc() if is_sparse(codes) else codes
+    found: list[list[tuple[np.ndarray, np.ndarray]]] = [[], []]
+    for start in range(0, len(units), _UNITS_AT_ONCE):
+        some = units[start : start + _UNITS_AT_ONCE]
+        sides = [_sides(_column(columns, unit), most, gated, least_variance) for unit in some.tolist()]
+        for side, ranked in enumerate(found):
+            ranked.append(_ranked(present, [rows[side] for rows in sides], share, n, words.first))
+    up, down = ([np.concatenate(part) for part in zip(*ranked, strict=True)] for ranked in found)
     return TopWords(
-        units=chosen,
-        columns_up=up[0] + first,
+        units=units,
+        columns_up=up[0],
         scores_up=up[1],
-        columns_down=down[0] + first,
+        columns_down=down[0],
         scores_down=down[1],
-        vocabulary=words,
+        vocabulary=words.names,
+        gated=gated,
     )
 
 
@@ -166,46 +314,115 @@ def words_of_columns(estimator: Any, vocabulary: Sequence[str] | None, n_words: 
     words = tuple(str(word) for word in given)
     if len(words) != n_words:
         raise InvalidParameterError(
-            f"vocabulary has {len(words)} words and the model was fitted with {n_words}; give one a column."
+            f"vocabulary has {len(words)} words and there are {n_words} columns; give one a column."
         )
     return words
 
 
-def largest(scores: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+def _check_number(n: int, most: int) -> None:
+    if whole_number("n", n) > most:
+        raise InvalidParameterError(f"n is {n} and the vocabulary has {most} words; ask for at most as many.")
+
+
+def _of_rows(estimator: Any, X: Any, n: int, units: Sequence[int] | None, vocabulary: Sequence[str] | None) -> TopWords:
+    """Return the words of rows that are given, of an estimator that codes them."""
+    if not hasattr(estimator, "topics_"):
+        check_estimator(estimator)
+    codes = map_codes(estimator, X)
+    words = _read(X, estimator, vocabulary)
+    chosen = chosen_units(units, codes.shape[1])
+    module = getattr(estimator, "module_", None)
+    gated = is_sparse(codes) or bool((codes == 0).any()) if module is None else bool(module.latent.gated)
+    found = words_of_codes(codes, words, n, chosen, gated=gated, least_variance=ACTIVE_VARIANCE if module else 0.0)
+    if getattr(estimator, "topics_", None) is None:
+        return found
+    return replace(found, columns_down=found.columns_down[:, :0], scores_down=found.scores_down[:, :0])
+
+
+def _of_topics(
+    estimator: Any, topics: np.ndarray, n: int, units: Sequence[int] | None, vocabulary: Sequence[str] | None
+) -> TopWords:
+    """Return the most probable words of topics, which have no other side."""
+    n_topics, n_words = topics.shape
+    names = words_of_columns(estimator, vocabulary, n_words)
+    _check_number(n, n_words)
+    chosen = chosen_units(units, n_topics)
+    columns, scores = _largest(topics[chosen], n)
+    nothing = (columns[:, :0], scores[:, :0])
+    return TopWords(
+        units=chosen,
+        columns_up=columns,
+        scores_up=scores,
+        columns_down=nothing[0],
+        scores_down=nothing[1],
+        vocabulary=names,
+    )
+
+
+def _read(X: Any, estimator: Any, vocabulary: Sequence[str] | None) -> Words:
+    """Return the words of rows or texts, in the order of the columns that an estimator knows."""
+    texts = as_texts(X, getattr(estimator, "vocabulary_", None))
+    if texts is not None:
+        given = spelling(texts.vocabulary) if vocabulary is None else vocabulary
+        return Words(text_counts(texts), words_of_columns(None, given, len(texts.vocabulary)), N_SPECIAL)
+    known = getattr(estimator, "feature_names_in_", None)
+    counts = as_counts(in_order_of(None if known is None else list(known), X, "X", "feature_names_in_"))
+    named = column_names(X) if vocabulary is None and known is None else vocabulary
+    return Words(counts, words_of_columns(estimator, named, counts.shape[1]))
+
+
+def _column(codes: Any, unit: int) -> np.ndarray:
+    return dense(codes[:, [unit]]).ravel()
+
+
+def _rows_asked(n_rows: int, n_held: int) -> int:
+    """Return by how many rows of ``n_rows``, which hold so many words together, a side of a unit is judged."""
+    enough = ENOUGH_WORDS * n_rows / max(n_held, 1)
+    return max(round(min(max(LEAST_SHARE * n_rows, enough), MOST_SHARE * n_rows)), 1)
+
+
+def _sides(z: np.ndarray, most: int, gated: bool, least_variance: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows in which a unit is largest, one way and the other; a unit with one side has it first."""
+    nothing = np.zeros(0, dtype=np.int64)
+    if not gated:
+        varies = len(z) > 1 and z.var() > least_variance
+        return (_largest_rows(z, most), _largest_rows(-z, most)) if varies else (nothing, nothing)
+    both = [_largest_rows(side, most, side > 0) for side in (z, -z) if _is_used(side > 0)]
+    first, second, *_ = (*both, nothing, nothing)
+    return first, second
+
+
+def _is_used(on: np.ndarray) -> bool:
+    return bool(on.any() and on.mean() >= USED_SHARE)
+
+
+def _largest_rows(z: np.ndarray, most: int, among: np.ndarray | None = None) -> np.ndarray:
+    """Return the rows of the largest values, those of equals that come first; of all rows, or of some."""
+    rows = np.arange(len(z)) if among is None else np.flatnonzero(among)
+    return rows[np.argsort(-z[rows], kind="stable")[:most]]
+
+
+def _ranked(
+    present: Any, rows: Sequence[np.ndarray], share: np.ndarray, n: int, first: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return columns and scores of the words of some rows, a set of rows a unit, (U, n) each."""
+    sizes = np.array([len(some) for some in rows])
+    sets = (np.ones(sizes.sum()), np.concatenate(rows), np.concatenate([[0], np.cumsum(sizes)]))
+    chosen = library("scipy.sparse").csr_array(sets, shape=(len(rows), present.shape[0]))
+    within = dense(chosen @ present) / np.maximum(sizes, 1)[:, None]  # (U, V)
+    scores = np.zeros_like(within)
+    there = within > 0
+    scores[there] = within[there] * np.log((within / np.where(share > 0, share, 1.0))[there])
+    scores[:, :first] = 0.0
+    columns, best = _largest(scores, n)
+    return np.where(best > 0, columns, _NO_WORD), np.maximum(best, 0.0)
+
+
+def _largest(scores: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return columns and scores of the ``n`` largest of each row, largest first; of equals, the first column."""
     order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
     return order, np.take_along_axis(scores, order, axis=1)
 
 
 def _pairs(words: list[str], scores: list[float]) -> list[dict[str, Any]]:
-    return [{"word": word, "score": score} for word, score in zip(words, scores, strict=True)]
-
-
-def _sizes(module: Any) -> tuple[int, int]:
-    """Return how many units a model has, and how many words."""
-    device, n_units = next(module.parameters()).device, int(module.latent.n_latent)
-    with torch.no_grad():
-        return n_units, int(log_proportions(module, torch.zeros(1, n_units, device=device)).shape[-1])
-
-
-@torch.no_grad()
-def _gains(module: Any, units: np.ndarray, first: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield what each word gains when units go up and when they go down, (units, words) each, some units at a time.
-
-    Columns before ``first`` are no words.
-    """
-    device = next(module.parameters()).device
-    for start in range(0, len(units), _UNITS_AT_ONCE):
-        chosen = torch.as_tensor(units[start : start + _UNITS_AT_ONCE], device=device)
-        one_hot = torch.nn.functional.one_hot(chosen, module.latent.n_latent)
-        active = one_hot.bool() if module.latent.gated else torch.ones_like(one_hot, dtype=torch.bool)
-        mean, std = module.prior.values_given(active, module.posterior_of)
-        still = torch.zeros_like(mean) if module.latent.gated else mean
-        base = log_proportions(module, still).double()
-        moved = (torch.where(one_hot.bool(), mean + sign * std, still) for sign in (1.0, -1.0))
-        up, down = ((log_proportions(module, z).double() - base)[:, first:] for z in moved)
-        yield _centred(up), _centred(down)
-
-
-def _centred(gains: Tensor) -> np.ndarray:
-    return (gains - gains.mean(-1, keepdim=True)).cpu().numpy()
+    return [{"word": word, "score": score} for word, score in zip(words, scores, strict=False)]

@@ -24,6 +24,7 @@ from fewhot.report.shown import (
     usage_section,
 )
 from fewhot.report.texts import text_reconstructions_section, text_units_section, turned_texts_section
+from fewhot.report.words import words_section
 
 MAX_ROWS = 2000
 """Rows that are encoded for the pictures; the numbers come from the summary and may rest on more."""
@@ -32,6 +33,7 @@ _LINKS = {
     "warnings": "Warnings",
     "references": "Beside simple models",
     "codes": "Codes",
+    "words": "Units in words",
     "units": "Units",
     "traversals": "Turning a unit",
     "reconstructions": "Reconstructions",
@@ -106,6 +108,7 @@ def write_report(path: str | Path, html: str) -> None:
 def _of_numbers(sample: Sample) -> dict[str, str]:
     effects = unit_effects(sample.estimator, sample.X, codes=sample.codes, scale=sample.columns.scale)
     return {
+        "words": words_section(sample),
         "units": units_section(sample, effects),
         "traversals": traversals_section(sample, effects),
         "reconstructions": reconstructions_section(sample),
@@ -114,6 +117,7 @@ def _of_numbers(sample: Sample) -> dict[str, str]:
 
 def _of_texts(sample: Sample) -> dict[str, str]:
     return {
+        "words": "",
         "units": text_units_section(sample),
         "traversals": turned_texts_section(sample),
         "reconstructions": text_reconstructions_section(sample),

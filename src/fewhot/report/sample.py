@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,10 @@ import numpy as np
 from fewhot.metrics.examples import map_codes
 from fewhot.plots.rows import Columns, matrix_of, values_of
 from fewhot.plots.usage import is_gated
+from fewhot.report.markup import amount
+
+UNITS = 16
+"""Units that a table lists."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +97,26 @@ class Sample:
         """Return a row with an ordinary number of active units."""
         active = np.asarray((self.codes != 0).sum(axis=1)).ravel()
         return int(np.argmin(np.abs(active - max(np.median(active), 1))))
+
+
+def used_units(sample: Sample) -> list[int]:
+    """Return the units that are used most, at most 16."""
+    weight = _weights(sample)
+    order = np.argsort(-weight, kind="stable")[:UNITS]
+    return [int(unit) for unit in order if weight[unit] > 0]
+
+
+def unit_use(sample: Sample, unit: int) -> str:
+    """Say how much a unit is used: the share of rows in which it is on, or its standard deviation."""
+    weight = float(_weights(sample)[unit])
+    return f"{100 * weight:.3g} %" if sample.gated else amount(math.sqrt(weight))
+
+
+def _weights(sample: Sample) -> np.ndarray:
+    """Return how much each unit is used: its share of rows, or its variance where it has no gate."""
+    if sample.gated:
+        return np.asarray((sample.codes != 0).mean(axis=0), dtype=np.float64).ravel()
+    return np.asarray(sample.codes, dtype=np.float64).var(axis=0)
 
 
 def _read(estimator: Any, texts: np.ndarray) -> Any:

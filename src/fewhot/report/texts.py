@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from fewhot.data.text import UNKNOWN_WORD
 from fewhot.data.text.vocabulary import N_SPECIAL
-from fewhot.metrics import unit_texts, unit_words
-from fewhot.metrics.text_counts import text_counts
-from fewhot.metrics.unit_words import MIN_TEXTS, usual_words
+from fewhot.metrics import unit_texts
 from fewhot.report.markup import amount, paragraph, section, table
-from fewhot.report.sample import Sample
+from fewhot.report.sample import UNITS, Sample, unit_use, used_units
+from fewhot.report.words import ABOUT, words_of_units
 
-_UNITS = 16
 _TURNED = 6
 _WORDS = 8
-_LOOKED_AT = 4 * _WORDS
-"""Words among which those are that are shown, marks left out."""
 _TEXTS_A_UNIT = 2
 _TEXTS = 6
 _LONGEST = 160
@@ -29,30 +23,23 @@ _NAME = 40
 """Characters of a label that are shown."""
 _SAID = 60
 """Words that the decoder says at most."""
-_RARE = 20
-"""A word counts for units if one text in so many holds it, or ten do."""
 
 
 def text_units_section(sample: Sample) -> str:
     """Return units with the words and texts they answer to, those on in most texts first."""
-    units = _used_units(sample)
+    units = used_units(sample)
     if not units:
         return section("units", "What units answer to", paragraph("No unit is on in these texts."))
-    words = _words_of(sample, units)
+    words = words_of_units(sample, units)
     texts = unit_texts(sample.estimator, sample.read, _TEXTS_A_UNIT, units=units).rows
     rows = [
-        (f"unit {unit}", _use(sample, unit), ", ".join(words[at]) or "none", [_shown(sample, row) for row in texts[at]])
+        (f"unit {unit}", unit_use(sample, unit), words[at], [_shown(sample, row) for row in texts[at]])
         for at, unit in enumerate(units)
     ]
     measure = "on in most texts" if sample.gated else "that vary most over texts"
-    more = "" if len(units) < _UNITS else f" The {_UNITS} {measure} are shown."
-    about = (
-        "Beside each unit, the share of texts in which it is on; the words in whose presence it is on more often than "
-        "in their absence, which says what goes together and not what causes what; and the texts it is largest in."
-        if sample.gated
-        else "Beside each unit, how far it varies over texts; the words in whose presence it is farther from 0 than in "
-        "their absence, which says what goes together and not what causes what; and the texts it is largest in."
-    )
+    more = "" if len(units) < UNITS else f" The {UNITS} {measure} are shown."
+    use = "the share of texts in which it is on" if sample.gated else "how far it varies over texts"
+    about = f"Beside each unit, {use}; {ABOUT}; and the texts it is largest in."
     head = ("Unit", "On in" if sample.gated else "Deviation", "Words", "Texts")
     listed = table(head, rows, "Units in words.", "texts units")
     return section("units", "What units answer to", paragraph(about + more), listed)
@@ -108,41 +95,6 @@ def turned_texts_section(sample: Sample) -> str:
     )
 
 
-def _used_units(sample: Sample) -> list[int]:
-    weight = _weights(sample)
-    order = np.argsort(-weight, kind="stable")[:_UNITS]
-    return [int(unit) for unit in order if weight[unit] > 0]
-
-
-def _weights(sample: Sample) -> np.ndarray:
-    """Return how much each unit is used: its share of texts, or its variance where it has no gate."""
-    if sample.gated:
-        return np.asarray((sample.codes != 0).mean(axis=0), dtype=np.float64).ravel()
-    return np.asarray(sample.codes, dtype=np.float64).var(axis=0)
-
-
-def _use(sample: Sample, unit: int) -> str:
-    weight = float(_weights(sample)[unit])
-    return f"{100 * weight:.3g} %" if sample.gated else amount(math.sqrt(weight))
-
-
-def _words_of(sample: Sample, units: list[int]) -> list[list[str]]:
-    """Return the words of every unit, unknown words and marks left out; none where too few texts share words."""
-    least = max(1, min(MIN_TEXTS, sample.n_rows // _RARE))
-    n_usual = len(usual_words(text_counts(sample.read), least))
-    if not n_usual:
-        return [[] for _ in units]
-    found = unit_words(sample.estimator, sample.read, min(_LOOKED_AT, n_usual), min_texts=least, units=units)
-    return [
-        [word for word, score in zip(words, scores, strict=True) if score > 0 and _is_word(word)][:_WORDS]
-        for words, scores in zip(found.up, found.scores_up.tolist(), strict=True)
-    ]
-
-
-def _is_word(word: str) -> bool:
-    return word != UNKNOWN_WORD and any(mark.isalnum() for mark in word)
-
-
 def _said(sample: Sample, codes: np.ndarray) -> list[str]:
     """Return what the decoder says of codes: texts, or the words that a model of counts finds likeliest."""
     if sample.estimator.says_texts:
@@ -158,7 +110,7 @@ def _units_to_turn(sample: Sample, row: int) -> list[int]:
     code = np.abs(_dense(sample.codes[[row]])[0])
     on = [int(unit) for unit in np.argsort(-code, kind="stable") if code[unit] > 0]
     here = on[: _TURNED // 2] if sample.gated else []
-    others = [unit for unit in _used_units(sample) if unit not in here]
+    others = [unit for unit in used_units(sample) if unit not in here]
     return [*here, *others][:_TURNED]
 
 
