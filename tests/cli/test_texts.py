@@ -14,7 +14,7 @@ import yaml
 
 import fewhot as fh
 from fewhot.data import load_dataset, open_data, text_dataset
-from fewhot.metrics import marginal_probe
+from fewhot.metrics import marginal_probe, top_words
 
 from .commands import SMALL, done, invoke, parsed, refused
 
@@ -54,6 +54,20 @@ def test_a_fit_on_texts_leaves_a_whole_folder(spoken: Path, table: Path) -> None
     model = fh.load(spoken, device="cpu")
     assert (model.vocabulary_.tokeniser, model.vocabulary_.max_length, len(model.vocabulary_.known)) == ("plain", 3, 6)
     assert (sp.load_npz(spoken / "codes.npz") != model.transform(train.X)).nnz == 0
+
+
+def test_the_words_of_units_are_told_beside_the_numbers(spoken: Path, table: Path) -> None:
+    told = done("evaluate", spoken, table, "--text", "review")
+    model = fh.load(spoken, device="cpu")
+    said = [words for words in top_words(model, 6).in_words() if words]
+    assert said
+    assert "Units with words" in told.stdout
+    for words in said:
+        for side in words.values():
+            assert side[0] in told.stdout.partition("Units with words")[2]
+    found = parsed(done("evaluate", spoken, table, "--text", "review", "--json"))
+    assert [unit["words"].keys() for unit in found["words"] if unit["words"]] == [words.keys() for words in said]
+    assert -1 <= next(number["value"] for number in found["numbers"] if number["name"] == "coherence") <= 1
 
 
 def test_the_model_is_the_one_that_python_fits(spoken: Path, table: Path) -> None:

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn import config_context
@@ -16,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 import fewhot as fh
 from fewhot.codes import Codes
+from fewhot.core.html import escape
 from fewhot.metrics import Number, Summary, summarise
 
 NASTY = '<script>alert("x")</script>'
@@ -77,6 +79,19 @@ def test_codes_of_many_units_show_the_busiest() -> None:
     assert "the 64 busiest of 1,000 units" in page
     assert page.count("<rect") == 40
     assert "ELBO" not in page
+
+
+def test_a_fit_of_counts_shows_the_words_of_its_units() -> None:
+    about = np.random.default_rng(0).integers(2, size=400)
+    counts = np.random.default_rng(1).poisson(np.where(np.arange(6) // 3 == about[:, None], 3.0, 0.1))
+    frame = pd.DataFrame(counts, columns=["orbit", "moon", NASTY, "goal", "ice", "team"])
+    model = fh.NFA(2, n_layers=1, hidden_layer_sizes=(16,), max_steps=300, random_state=0).fit(frame)
+    page = model._numbers_html()
+    Nested(page)
+    assert "when high: " in page
+    assert "orbit" in page
+    assert NASTY not in page
+    assert escape(NASTY) in page
 
 
 def test_dense_codes_have_a_page() -> None:

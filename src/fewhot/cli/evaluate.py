@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fewhot.cli.comparing import Evaluated
     from fewhot.cli.rows import Source
     from fewhot.data import Loaded
+    from fewhot.metrics import TopWords
 
 EXAMPLE = """\
 Examples:
@@ -59,6 +60,7 @@ def evaluate(
     """Print the numbers of a fitted model on DATA: a dataset's test rows, all rows of a file, or what --split says."""
     from fewhot.cli.rows import source_of
     from fewhot.cli.runs import load_run, rows_as_in
+    from fewhot.report.words import kept_words
 
     source = source_of(data, split, label, data_dir, text, texts, user=user, item=item, weight=weight)
     if split is None and source.is_dataset:
@@ -78,7 +80,9 @@ def evaluate(
     if against:
         _show_side_by_side(found, about + _seen_by(seen), json=json)
     else:
-        _show_alone(found[0], about + (f", {seen[run]}" if seen[run] else ""), json=json)
+        _show_alone(
+            found[0], kept_words(estimators[0], rows), about + (f", {seen[run]}" if seen[run] else ""), json=json
+        )
 
 
 def _apart(folders: list[Path]) -> list[Path]:
@@ -135,13 +139,16 @@ def _seen_by(seen: dict[Path, str]) -> str:
     return f" ({'; '.join(told)})" if told else ""
 
 
-def _show_alone(found: Evaluated, about: str, *, json: bool) -> None:
-    from fewhot.cli.showing import as_json, show_numbers
+def _show_alone(found: Evaluated, top: TopWords | None, about: str, *, json: bool) -> None:
+    from fewhot.cli.showing import as_json, show_numbers, show_words
 
     if json:
-        say_json({"run": str(found.folder), "rows": about, **as_json(found.summary, found.alarms)})
+        words = {} if top is None else {"words": top.to_dict()["units"]}
+        say_json({"run": str(found.folder), "rows": about, **as_json(found.summary, found.alarms), **words})
         return
     show_numbers(found.summary, found.alarms, about)
+    if top is not None:
+        show_words(top)
 
 
 def _show_side_by_side(found: Sequence[Evaluated], about: str, *, json: bool) -> None:

@@ -10,7 +10,9 @@ from fewhot.cli.console import note, say_table
 from fewhot.cli.exits import in_flags
 
 if TYPE_CHECKING:
-    from fewhot.metrics import Alarm, Number, Summary
+    from fewhot.metrics import Alarm, Number, Summary, TopWords
+
+_UNITS, _WORDS = 12, 10
 
 
 def show_numbers(summary: Summary, alarms: Sequence[Alarm], title: str, *, only: Sequence[str] | None = None) -> None:
@@ -20,6 +22,18 @@ def show_numbers(summary: Summary, alarms: Sequence[Alarm], title: str, *, only:
     say_table(["number", "value ± error", "unit", "what it means", "verdict"], rows, title=title)
     for alarm in alarms:
         note(told(alarm))
+
+
+def show_words(top: TopWords) -> None:
+    """Print the words of the first units that have some."""
+    said = [(f"unit {unit}", words) for unit, words in zip(top.units.tolist(), top.in_words(), strict=True) if words]
+    rows = [
+        [unit if not at else "", name if len(words) > 1 else "", " ".join(side[:_WORDS])]
+        for unit, words in said[:_UNITS]
+        for at, (name, side) in enumerate(words.items())
+    ]
+    first = f"The first {_UNITS} of {len(said)} units with words" if len(said) > _UNITS else "Units with words"
+    say_table(["unit", "", "words"], rows, title=f"{first}, of the rows of the fit in which each is largest")
 
 
 def told(alarm: Alarm) -> str:

@@ -35,7 +35,10 @@ def _words(estimator: Any) -> list[str]:
     said = top_words(estimator, min(_WORDS, kept.columns_up.shape[1])).in_words()
     having = [(unit, words) for unit, words in enumerate(said) if words]
     cells = [
-        (escape(f"unit {unit}"), "<br>".join(escape(f"{name}: {', '.join(side)}") for name, side in words.items()))
+        (
+            escape(f"unit {unit}"),
+            "".join(f"<div>{escape(name)}: {escape(', '.join(side))}</div>" for name, side in words.items()),
+        )
         for unit, words in having[:_UNITS]
     ]
     title = f"Words of {len(cells)} of {len(said)} units, {len(having)} of which have some"

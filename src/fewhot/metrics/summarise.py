@@ -25,11 +25,14 @@ from fewhot.metrics.ranking_numbers import ranking_numbers
 from fewhot.metrics.reference_numbers import bound_and_references
 from fewhot.metrics.sparsity import active_units, average_hoyer, support_overlap
 from fewhot.metrics.summary import Number, Summary
+from fewhot.metrics.topics import topic_coherence
+from fewhot.metrics.words import TopWords, counts_of
 
 IWAE_DRAWS = 64
 IWAE_ROWS = 1000
 COMPARED_ROWS, LEAST_COMPARED = 300, 20
 _SEED = 0
+_SHOWN_WORDS = 10
 _KINDS: tuple[Kind, ...] = ("map", "mean", "sample")
 
 
@@ -97,6 +100,7 @@ def summarise(
         probed = probe_numbers if probe == "linear" else marginal_probe_numbers
         check_labels(np.asarray(y), codes.shape[0])
         numbers += probed(estimator, X, np.asarray(y), X_train, y_train)
+    numbers += _coherence(estimator, X)
     facts = _facts(estimator, codes)
     if compared is not None:
         facts["references"] = compared.facts(bound.values)
@@ -170,6 +174,21 @@ def _bounds(estimator: Any, X: Any, bound: Estimate, compared: Comparison | None
 def _n_held_out(estimator: Any, n_rows: int) -> float:
     """Return how many rows were held out; rows given for that are taken to be as many as these."""
     return estimator.validation_fraction * estimator.data_spec_.n_rows or float(n_rows)
+
+
+def _coherence(estimator: Any, X: Any) -> list[Number]:
+    """Return how often words of one unit are found in one row; nothing for other rows than counts and texts."""
+    kept: TopWords | None = getattr(estimator, "_kept_words", None)
+    if kept is None or not kept.lists or not has_rows(X):
+        return []
+    found = topic_coherence([words[:_SHOWN_WORDS] for words in kept.lists], counts_of(estimator, X))
+    if not len(found.values):
+        return []
+    meaning = (
+        f"by how much two of a unit's {_SHOWN_WORDS} words are found in one of these rows more often than by chance: 0 "
+        "by chance, 1 always together; units without words are left out"
+    )
+    return [estimated("coherence", found, "NPMI", meaning)]
 
 
 def _told_apart(estimator: Any, X: Any, n_rows: int) -> Number:

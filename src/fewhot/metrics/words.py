@@ -319,6 +319,11 @@ def words_of_columns(estimator: Any, vocabulary: Sequence[str] | None, n_words: 
     return words
 
 
+def counts_of(estimator: Any, X: Any) -> Any:
+    """Return the counts of words, (n, V), of rows or texts that an estimator codes, CSR."""
+    return _read(X, estimator, None).counts
+
+
 def _check_number(n: int, most: int) -> None:
     if whole_number("n", n) > most:
         raise InvalidParameterError(f"n is {n} and the vocabulary has {most} words; ask for at most as many.")

@@ -21,7 +21,7 @@ ABOUT = (
 def words_section(sample: Sample) -> str:
     """Return units with the columns of counts that their rows hold; nothing for rows of other numbers."""
     units = used_units(sample)
-    if not units or kept_words(sample) is None:
+    if not units or kept_words(sample.estimator, sample.data) is None:
         return ""
     rows = [
         (f"unit {unit}", unit_use(sample, unit), words)
@@ -36,18 +36,17 @@ def words_section(sample: Sample) -> str:
     )
 
 
-def kept_words(sample: Sample) -> TopWords | None:
-    """Return the words of all units, those that the fit has kept; None where it has kept none."""
-    names = None if sample.data.holds_texts else sample.data.feature_names
-    kept: Any = getattr(sample.estimator, "_kept_words", None)
-    if kept is None:
+def kept_words(estimator: Any, data: Any) -> TopWords | None:
+    """Return the words of all units, those that the fit has kept, by the names of the data; None without any."""
+    kept: Any = getattr(estimator, "_kept_words", None)
+    if kept is None or not kept.lists or data.image_shape is not None:
         return None
-    return top_words(sample.estimator, min(KEPT_WORDS, kept.columns_up.shape[1]), vocabulary=names)
+    return top_words(estimator, kept.columns_up.shape[1], vocabulary=None if data.holds_texts else data.feature_names)
 
 
 def words_of_units(sample: Sample, units: list[int]) -> list[list[str]]:
     """Return a line of words for each side of some units, unknown words and marks left out."""
-    found = kept_words(sample)
+    found = kept_words(sample.estimator, sample.data)
     if found is None and sample.data.holds_texts:
         n_known = len(sample.estimator.vocabulary_.known)
         found = top_words(sample.estimator, min(KEPT_WORDS, n_known), X=sample.read) if n_known else None
