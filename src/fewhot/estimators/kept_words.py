@@ -12,7 +12,7 @@ from fewhot.core.seeding import derive_seed
 from fewhot.data import Dataset
 from fewhot.data.text import TextDataset
 from fewhot.data.text.vocabulary import N_SPECIAL
-from fewhot.estimators.references import observed_rows, some_rows
+from fewhot.estimators.references import most_rows, observed_rows, some_rows
 from fewhot.likelihoods import Likelihood, MultinomialLikelihood, NegativeBinomialLikelihood, PoissonLikelihood
 from fewhot.likelihoods.words import WordLikelihood
 from fewhot.metrics import TopWords
@@ -49,10 +49,11 @@ def words_of(module: LatentModel, train: Dataset, seed: int, max_active: int | N
     TopWords or None
         None for rows that are neither texts nor counts.
     """
-    if not (isinstance(train, TextDataset) or isinstance(module.decoder.head, _COUNTS)):
+    of_texts = isinstance(train, TextDataset)
+    if not (of_texts or isinstance(module.decoder.head, _COUNTS)):
         return None
-    some = some_rows(train, KEPT_ROWS, derive_seed(seed, "words"))
-    of_texts = isinstance(some, TextDataset)
+    drawn = derive_seed(seed, "words")
+    some = some_rows(train, KEPT_ROWS if of_texts else min(KEPT_ROWS, most_rows(module, train, drawn)), drawn)
     counts: Any = text_counts(some) if of_texts else observed_rows(module, some)
     words = Words(counts, (), N_SPECIAL if of_texts else 0)
     how = Encoding(max_active=max_active, refine_steps=module.inference.steps_a_row, seed=seed)

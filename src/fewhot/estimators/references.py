@@ -76,7 +76,7 @@ def references_of(module: LatentModel, train: Dataset, seed: int, max_active: in
     if family is None:
         return None
     drawn = derive_seed(seed, "references")
-    X = observed_rows(module, some_rows(train, _most_rows(module, train, drawn), drawn))
+    X = observed_rows(module, some_rows(train, most_rows(module, train, drawn), drawn))
     n_factors = 0
     if family in ("gaussian", "bernoulli"):
         some = some_rows(train, _ENCODED_ROWS, derive_seed(seed, "active units"))
@@ -103,7 +103,7 @@ def _mean_active(module: LatentModel, data: Dataset, seed: int, max_active: int 
     return float((codes != 0).sum() / codes.shape[0]) if module.latent.gated else active_units(codes).by_mean
 
 
-def _most_rows(module: LatentModel, data: Dataset, seed: int) -> int:
+def most_rows(module: LatentModel, data: Dataset, seed: int) -> int:
     """Return how many rows may be looked at; sparse ones count by what some of them store."""
     if not data.spec.sparse:
         return max(2, min(MAX_ROWS, MAX_DENSE_ENTRIES // data.spec.n_columns))
