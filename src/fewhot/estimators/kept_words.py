@@ -54,7 +54,7 @@ def words_of(module: LatentModel, train: Dataset, seed: int, max_active: int | N
         return None
     drawn = derive_seed(seed, "words")
     some = some_rows(train, KEPT_ROWS if of_texts else min(KEPT_ROWS, most_rows(module, train, drawn)), drawn)
-    counts: Any = text_counts(some) if of_texts else observed_rows(module, some)
+    counts: Any = text_counts(some) if isinstance(some, TextDataset) else observed_rows(module, some)
     words = Words(counts, (), N_SPECIAL if of_texts else 0)
     how = Encoding(max_active=max_active, refine_steps=module.inference.steps_a_row, seed=seed)
     codes: Any = encode_values(module, some, how, sparse=True)
