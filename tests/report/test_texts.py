@@ -172,8 +172,11 @@ def test_rows_are_numbered_where_there_are_no_labels() -> None:
 
 
 def test_both_sides_of_a_unit_without_a_gate_are_said_in_words() -> None:
-    estimator, _ = pair("dense texts")
+    estimator, data = pair("dense texts")
     for line in cells(section_of(report("dense texts"), "units")):
         said = top_words(estimator, units=[int(line[0].removeprefix("unit "))]).in_words()[0]
         sides = re.findall(r'<span class="line">(.*?)</span>', line[2])
         assert [side.partition(": ")[0] for side in sides] == (list(said) or ["(hardly varies)"])
+        largest = unit_texts(estimator, data.X, 2, units=[int(line[0].removeprefix("unit "))])
+        texts = re.findall(r'<span class="line">(.*?): ', line[3])
+        assert texts == ["high" if value > 0 else "low" for value in largest.values[0]]

@@ -31,9 +31,9 @@ def text_units_section(sample: Sample) -> str:
     if not units:
         return section("units", "What units answer to", paragraph("No unit is on in these texts."))
     words = words_of_units(sample, units)
-    texts = unit_texts(sample.estimator, sample.read, _TEXTS_A_UNIT, units=units).rows
+    texts = unit_texts(sample.estimator, sample.read, _TEXTS_A_UNIT, units=units)
     rows = [
-        (f"unit {unit}", unit_use(sample, unit), words[at], [_shown(sample, row) for row in texts[at]])
+        (f"unit {unit}", unit_use(sample, unit), words[at], _texts_of(sample, texts.rows[at], texts.values[at]))
         for at, unit in enumerate(units)
     ]
     measure = "on in most texts" if sample.gated else "that vary most over texts"
@@ -93,6 +93,12 @@ def turned_texts_section(sample: Sample) -> str:
         paragraph(f"Its code is decoded as “{as_coded}”. Below, one unit at a time has another value."),
         table(("Unit", "Here", second, third), lines, "One text, with one unit at a time changed.", "texts turned"),
     )
+
+
+def _texts_of(sample: Sample, rows: np.ndarray, values: np.ndarray) -> list[str]:
+    """Return the texts a unit is largest in; of a unit without a gate, with the side of its value."""
+    sides = [""] * len(rows) if sample.gated else ["high: " if value > 0 else "low: " for value in values.tolist()]
+    return [f"{side}{_shown(sample, row)}" for side, row in zip(sides, rows.tolist(), strict=True)]
 
 
 def _said(sample: Sample, codes: np.ndarray) -> list[str]:
