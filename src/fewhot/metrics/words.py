@@ -195,8 +195,8 @@ def top_words(
     --------
     >>> import fewhot as fh
     >>> X = np.kron(np.eye(2, dtype=int), np.ones((60, 2), dtype=int))
-    >>> nfa = fh.NFA(1, hidden_layer_sizes=(8,), max_steps=50, random_state=0).fit(X)
-    >>> print(top_words(nfa, 2, X=X, vocabulary=["orbit", "moon", "goal", "ice"]))
+    >>> nfa = fh.NFA(1, n_layers=1, hidden_layer_sizes=(8,), max_steps=200, random_state=0).fit(X)
+    >>> print(top_words(nfa, 2, vocabulary=["orbit", "moon", "goal", "ice"]))
     unit 0  when high: orbit moon
             when low: goal ice
     """
