@@ -75,13 +75,40 @@ def test_bytes_and_the_same_pixels_as_fractions_or_flat_are_one() -> None:
         np.testing.assert_allclose(vsc.transform(same).toarray(), Z, atol=1e-5)
 
 
-def test_bytes_of_pictures_are_pixels_and_flat_ones_counts() -> None:
+def test_bytes_of_pictures_are_pixels() -> None:
     X = digits()
     assert quick(X).likelihood_ == "gaussian"
-    assert quick(X.reshape(len(X), -1)).likelihood_ == "negative-binomial"
     assert quick(X > 100).likelihood_ == "bernoulli"
     own = quick(load_digits().images)
     assert own.inverse_transform(own.transform(load_digits().images[:50])).max() > 2  # in the units of the fit
+
+
+def test_flat_bytes_that_spread_as_pixels_do_are_such_and_that_is_said(tmp_path: Path) -> None:
+    X = digits()
+    flat = X.reshape(len(X), -1)
+    with pytest.warns(UserWarning, match=r"X holds bytes from 0 to 255, which are taken as pixels and divided by 255"):
+        vsc = quick(flat)
+    assert (vsc.likelihood_, vsc.image_shape_) == ("gaussian", None)
+    vsc.save(tmp_path / "run")
+    for model in (vsc, fh.load(tmp_path / "run")):
+        Z = model.transform(flat[:20]).toarray()
+        np.testing.assert_allclose(Z, quick(X).transform(X[:20]).toarray(), atol=1e-5)
+        np.testing.assert_allclose(model.transform(flat[:20] / 255).toarray(), Z, atol=1e-5)
+        assert model.inverse_transform(Z).shape == (20, 64)
+        assert model.inverse_transform(Z).max() <= 1
+    with pytest.raises(InvalidInputError, match=r"pixels up to 255, and the model was fitted on pixels in \[0, 1\]"):
+        vsc.transform(flat.astype(float))
+
+
+def test_bytes_that_are_counts_stay_counts() -> None:
+    rng = np.random.default_rng(0)
+    words = (rng.gamma(0.05, 40, (300, 64))).clip(0, 255).astype(np.uint8)  # heavy tails: most counts are 1 or 2
+    assert words.max() > 128
+    assert quick(words).likelihood_ == "negative-binomial"
+    flat = digits().reshape(-1, 64)
+    assert quick(flat.astype(int)).likelihood_ == "negative-binomial"
+    assert quick(flat, likelihood="poisson").likelihood_ == "poisson"
+    assert fh.NFA(4, max_steps=3, random_state=0).fit(flat).likelihood_ == "multinomial"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +128,7 @@ def test_other_pictures_are_refused_in_a_sentence(change: Any, sentence: str) ->
 
 
 def test_a_model_of_rows_refuses_pictures() -> None:
-    X = digits()
+    X = digits().astype(int)
     with pytest.raises(InvalidInputError, match="fitted on rows that are no images"):
         quick(X.reshape(len(X), -1)).transform(X)
 

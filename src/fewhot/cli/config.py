@@ -48,6 +48,8 @@ class FitConfig:
         How many words are known at most; None takes 20,000, and those of a dataset.
     max_length
         How many words of a text are read at most; None reads all.
+    image_shape
+        How flat rows are images, such as "112x92"; the size that pictures of a folder are brought to.
     columns, drop
         The columns of a table to keep, and those to leave out, with commas between them.
     prepare
@@ -74,6 +76,7 @@ class FitConfig:
     tokeniser: str | None = None
     n_words: int | None = None
     max_length: int | None = None
+    image_shape: str | None = None
     columns: str | None = None
     drop: str | None = None
     prepare: bool = False

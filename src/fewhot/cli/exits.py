@@ -34,6 +34,7 @@ _FLAGS = {
     **{name: f"--{name}" for name in ("label", "split", "device", "density", "l0", "alpha", "likelihood", "recipe")},
     **{name: f"--{name}" for name in ("text", "texts", "tokeniser", "columns", "drop", "prepare")},
     **{name: f"--{name}" for name in ("user", "item", "weight")},
+    "image_shape": "--image-shape",
     "n_words": "--n-words",
     "max_length": "--max-length",
     "observation": "--observation",
@@ -153,7 +154,7 @@ def in_flags(sentence: str) -> str:
         told = told.replace(f"--{name} True", f"--{name}")  # a flag without a value
     told = _CHOICES.sub(r"--set \1=\2", told).replace("against_collapse=.", '--set "against_collapse={...}".')
     told, known, names = told.partition(" Known: ")  # a list of settings, as a file spells them
-    for name in ("random_state", "data_dir"):
+    for name in ("random_state", "data_dir", "image_shape"):
         told = told.replace(name, _FLAGS[name])
     return told + known + names
 

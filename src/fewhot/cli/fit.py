@@ -22,6 +22,8 @@ Examples:
 
 [bold]fewhot fit likes.csv --user user_id --item film --weight stars --out runs/likes[/bold]
 
+[bold]fewhot fit faces/ --l0 10 --split train --out runs/faces[/bold]
+
 [bold]fewhot fit reviews.csv --text review --label stars --model hsvae --out runs/reviews[/bold]
 
 [bold]fewhot fit --config runs/first/fit.yaml --seed 1 --out runs/second[/bold]
@@ -29,7 +31,7 @@ Examples:
 [bold]fewhot fit --resume runs/first[/bold]
 """
 
-_MODEL, _TRAINING, _TABLES, _TEXTS = "The model", "Training", "Tables", "Texts"
+_MODEL, _TRAINING, _IMAGES, _TABLES, _TEXTS = "The model", "Training", "Images", "Tables", "Texts"
 
 
 def _option(text: str, panel: str, *names: str) -> Any:
@@ -97,6 +99,14 @@ def fit(
         ),
     ] = None,
     label: Label = None,
+    image_shape: Annotated[
+        str | None,
+        _option(
+            "How flat rows are images, such as 112x92, or 28x20x3 for color; pictures of a folder are brought to it.",
+            _IMAGES,
+            "--image-shape",
+        ),
+    ] = None,
     prepare: Annotated[
         bool,
         _option(
@@ -148,6 +158,7 @@ def fit(
         "split": split,
         "test": test,
         "label": label,
+        "image_shape": image_shape,
         "prepare": prepare or None,
         "columns": columns,
         "drop": drop,

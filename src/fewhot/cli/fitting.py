@@ -10,7 +10,7 @@ from fewhot.cli.config import FILE, FitConfig, read_config, resolved, write_conf
 from fewhot.cli.console import note
 from fewhot.cli.exits import INTERRUPTED
 from fewhot.cli.interactions import COLUMNS
-from fewhot.cli.rows import KnownColumns, Source, counted, n_columns, source_of
+from fewhot.cli.rows import KnownColumns, Source, counted, n_columns, rows_in_words, source_of
 from fewhot.cli.runs import DATA, PREPARATION, Judgement, RunRows, finish, in_order, is_finished, read_rows
 from fewhot.cli.texts import check_settings, in_words, rows_to_fit
 from fewhot.core.errors import InvalidParameterError, RunFolderError
@@ -51,7 +51,7 @@ def config_in(folder: Path) -> FitConfig:
 def rows_for(config: FitConfig) -> RunRows:
     """Read the rows to fit on and those to judge by."""
     check_settings(config)
-    of_tables = {name: getattr(config, name) for name in ("columns", "drop", "prepare", *COLUMNS)}
+    of_tables = {name: getattr(config, name) for name in ("columns", "drop", "prepare", "image_shape", *COLUMNS)}
     source = source_of(config.data, config.split, config.label, config.data_dir, config.text, config.texts, **of_tables)
     vectorizer = _new_vectorizer(config)
     train = source.open(vectorizer)
@@ -60,7 +60,7 @@ def rows_for(config: FitConfig) -> RunRows:
     other = _test_source(config, source, train.split)
     if other is None:
         return RunRows(train=train, train_source=source, vectorizer=vectorizer)
-    known = KnownColumns(names=train.feature_names, n_columns=n_columns(train), vectorizer=vectorizer)
+    known = KnownColumns.of(train, vectorizer)
     test = in_order(other.open_as(known), train.feature_names, train.name)
     if not len(test):
         raise InvalidParameterError(
@@ -100,7 +100,7 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
     if rows is None:
         rows = read_rows(folder, config.data_dir) if resume else rows_for(config)
     config = _of_mixed_columns(config, rows)
-    X = rows_to_fit(config, rows.train)
+    X = _to_fit(config, rows)
     if rows.test is not None and rows.test_source is not None and not resume and not rows.test.holds_texts:
         config.estimator()._check_rows_to_come(rows.test.X, X, rows.test_source.data)
     run = RunFolder(folder, checkpoint_seconds=config.checkpoint_seconds, resume="auto" if resume else False)
@@ -115,7 +115,7 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
             if estimator.n_iter_ < opening.planned:
                 note(f"Stopped at step {estimator.n_iter_:,}: the bound of held-out rows no longer rose.")
             note("Measuring, and drawing the report.")
-        return finish(folder, estimator, rows, X)
+        return finish(folder, estimator, rows, X if rows.train.holds_texts else rows.train.X)
     except KeyboardInterrupt:
         if not (folder / FILE).exists():
             raise
@@ -123,6 +123,17 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
 
         note(f"To go on: fewhot fit --resume {folder}")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _to_fit(config: FitConfig, rows: RunRows) -> Any:
+    """Return what an estimator is fitted on: images of files as images, so that it knows them for such.
+
+    Those of a dataset are the rows in [0, 1] that others publish numbers of, which models take as probabilities.
+    """
+    from fewhot.data.pixels import folded
+
+    X = rows_to_fit(config, rows.train)
+    return X if rows.train_source.is_dataset or rows.train.holds_texts else folded(X, rows.train.image_shape)
 
 
 def _of_mixed_columns(config: FitConfig, rows: RunRows) -> FitConfig:
@@ -158,7 +169,7 @@ def _announce(rows: RunRows, X: Any, device: str, resumed: Path | None) -> None:
         note(f"Prepared {n_before:,} columns as {n_columns(train):,} of numbers:")
         note("\n".join(f"  {line}" for line in rows.vectorizer.summary()))
     n_rows = len(train)
-    what = in_words(X) if train.holds_texts else f"{n_rows:,} rows of {n_columns(train):,} columns"
+    what = in_words(X) if train.holds_texts else rows_in_words(train)
     note(f"Fitting {what} on {resolve_device(device)}.")
     if resumed is not None:
         steps = [int(path.name.removeprefix("step-")) for path in (resumed / "checkpoints").glob("step-*")]

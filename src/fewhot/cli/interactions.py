@@ -19,7 +19,7 @@ COLUMNS = ("user", "item", "weight")
 """The columns of a table of pairs, as they are called in flags, files and records."""
 _MODEL, _RECIPE = "nfa", "likes"
 """What is fitted to pairs unless told."""
-_OTHERS = ("label", "text", "texts", "columns", "drop", "prepare")
+_OTHERS = ("label", "text", "texts", "columns", "drop", "prepare", "image_shape")
 
 
 def check_columns(given: Mapping[str, Any]) -> None:
@@ -33,7 +33,7 @@ def check_columns(given: Mapping[str, Any]) -> None:
             f"{' and '.join(f'--{name}' for name in named)} was given without --{missing}; who has what needs the "
             f"columns of both, such as --user u --item i."
         )
-    other = next((name for name in _OTHERS if given.get(name)), None)
+    other = next((name.replace("_", "-") for name in _OTHERS if given.get(name)), None)
     if other is not None:
         raise InvalidParameterError(
             f"--{other} was given beside --user and --item, whose rows are users and have none; leave it out."

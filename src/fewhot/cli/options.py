@@ -9,7 +9,7 @@ import typer
 
 DATA_HELP = (
     "A dataset (fewhot data list), a file (.npy .npz .csv .parquet .mtx .h5ad .jsonl; .txt, or --text, for texts), a "
-    "folder of rows."
+    "folder of pictures or of rows."
 )
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as fewhot fit writes it.", show_default=False)]

@@ -29,6 +29,10 @@ class KnownColumns:
         The column of texts, for a run that was fitted on texts.
     vectorizer
         What turns words, dates and missing values into numbers; None for a table of plain numbers.
+    image_shape
+        How a row is an image; None for rows that are no images.
+    levels
+        What whole-number pixels were divided by.
     """
 
     names: list[str] | None = None
@@ -36,6 +40,22 @@ class KnownColumns:
     label: str | int | None = None
     text: str | None = None
     vectorizer: TableVectorizer | None = None
+    image_shape: tuple[int, ...] | None = None
+    levels: int | None = None
+
+    @classmethod
+    def of(cls, train: Loaded, vectorizer: TableVectorizer | None) -> KnownColumns:
+        """Return what is known of the rows that a fit reads."""
+        from fewhot.data.pixels import levels_of
+
+        X: Any = train.X
+        return cls(
+            names=train.feature_names,
+            n_columns=n_columns(train),
+            vectorizer=vectorizer,
+            image_shape=train.image_shape,
+            levels=None if train.image_shape is None else levels_of(X),
+        )
 
     def text_column(self, data: str) -> str | None:
         """Return the column of texts in a file that can have one."""
@@ -70,6 +90,8 @@ class Source:
         The columns of a table to keep, and those to leave out, with commas between them.
     prepare
         Whether words, dates and missing values of a table are turned into numbers.
+    image_shape
+        How flat rows are images, and what pictures are brought to, as it was asked for.
     user, item, weight
         The columns of a table of who has what, whose users are the rows.
     """
@@ -83,6 +105,7 @@ class Source:
     columns: str | None = None
     drop: str | None = None
     prepare: bool = False
+    image_shape: str | None = None
     user: str | None = None
     item: str | None = None
     weight: str | None = None
@@ -115,12 +138,14 @@ class Source:
             columns=self.columns,
             drop=self.drop,
             prepare=self.prepare if vectorizer is None else vectorizer,
+            image_shape=self.image_shape,
         )
 
     def open_as(self, known: KnownColumns) -> Loaded:
         """Read the rows with the columns of a fit, matched by name; of a dataset, as it is."""
         from fewhot.data.files.selection import Selection
         from fewhot.data.opening import open_table
+        from fewhot.data.pixels import Folding, parsed_shape
 
         if self.of_pairs:
             return with_items(open_interactions(self), known.names)
@@ -135,8 +160,11 @@ class Source:
             as_text=() if vectorizer is None else vectorizer.spelled,
         )
         text = self.text or known.text_column(self.data)
+        asked = None if self.image_shape is None else parsed_shape(self.image_shape)
+        folding = Folding(asked=asked, fitted=known.image_shape, levels=known.levels)
+        how: dict[str, Any] = {"text": text, "texts": self.texts, "vectorizer": vectorizer, "folding": folding}
         try:
-            return open_table(self.data, selection, self.split, text=text, texts=self.texts, vectorizer=vectorizer)
+            return open_table(self.data, selection, self.split, **how)
         except UnpreparedTableError as error:
             remedy = "The run was fitted on plain numbers; mend the file, or fit again with --prepare."
             raise UnpreparedTableError(error.listing, remedy) from error
@@ -188,6 +216,17 @@ def counted(rows: Loaded) -> str:
     return f"{len(rows):,} {'texts' if rows.holds_texts else 'rows' if rows.users is None else 'users'}"
 
 
+def rows_in_words(rows: Loaded) -> str:
+    """Return how many rows there are of what, as in "400 pictures of 112 x 92 pixels, 40 labels"."""
+    n = len(rows)
+    if rows.image_shape is None:
+        return f"{n:,} rows of {n_columns(rows):,} columns"
+    height, width, *channels = rows.image_shape
+    color = " in color" if channels not in ([], [1]) else ""
+    labels = "" if rows.label_names is None else f", {len(rows.label_names):,} labels"
+    return f"{n:,} pictures of {height} x {width} pixels{color}{labels}"
+
+
 def same_labels(one: Loaded, other: Loaded) -> tuple[Any, Any]:
     """Return the labels of two files so that the same label means the same in both: by their words if these differ."""
     lists = any(rows.y is None or rows.y.ndim > 1 for rows in (one, other))
@@ -230,6 +269,7 @@ def record_of(source: Source, rows: Loaded) -> dict[str, Any]:
         "columns": source.columns,
         "drop": source.drop,
         "prepare": source.prepare,
+        "asked_image_shape": source.image_shape,
         "user": source.user,
         "item": source.item,
         "weight": source.weight,
@@ -262,6 +302,7 @@ def reopened(
             columns=record.get("columns"),
             drop=record.get("drop"),
             prepare=bool(record.get("prepare")),
+            image_shape=record.get("asked_image_shape"),
             user=record.get("user"),
             item=record.get("item"),
             weight=record.get("weight"),

@@ -17,7 +17,6 @@ from fewhot.cli.rows import (
     Source,
     as_place,
     counted,
-    n_columns,
     record_of,
     reopened,
     same_labels,
@@ -115,7 +114,7 @@ def read_rows(folder: Path, data_dir: Path | str | None = None) -> RunRows:
     source, train = reopened(record, data_dir, vectorizer)
     if record.get("test") is None:
         return RunRows(train=train, train_source=source, vectorizer=vectorizer)
-    known = KnownColumns(names=train.feature_names, n_columns=n_columns(train), vectorizer=vectorizer)
+    known = KnownColumns.of(train, vectorizer)
     test_source, test = reopened(record["test"], data_dir, vectorizer, known)
     return RunRows(train=train, train_source=source, test=test, test_source=test_source, vectorizer=vectorizer)
 
@@ -140,6 +139,8 @@ def rows_as_in(folder: Path, estimator: Any, source: Source) -> Loaded:
     where no other is given and the data have it.
     """
     record = read_json(folder / DATA) if (folder / DATA).exists() else {}
+    from fewhot.data.pixels import BYTE
+
     of_texts = getattr(estimator, "vocabulary_", None) is not None
     known = KnownColumns(
         names=None if of_texts else _columns_of(folder, estimator),
@@ -147,8 +148,18 @@ def rows_as_in(folder: Path, estimator: Any, source: Source) -> Loaded:
         label=as_place(record.get("label")),
         text=record.get("text") if of_texts else None,
         vectorizer=vectorizer_in(folder),
+        image_shape=_image_shape_of(record, estimator),
+        levels=BYTE if estimator.data_spec_.unit_interval else 1,
     )
+    if not source.is_dataset:
+        source = replace(source, image_shape=record.get("asked_image_shape"))
     return in_order_of(folder, estimator, like_the_fit(source, record).open_as(known))
+
+
+def _image_shape_of(record: dict[str, Any], estimator: Any) -> tuple[int, ...] | None:
+    """Return how a row of a run is an image: as its data were, or as the model was fitted in Python."""
+    shape = record.get("image_shape") or getattr(estimator, "image_shape_", None)
+    return None if shape is None else tuple(shape)
 
 
 def in_order_of(folder: Path, estimator: Any, rows: Loaded) -> Loaded:

@@ -48,7 +48,7 @@ def sample(
     from fewhot.core.files import replacing_file
 
     estimator = load_run(run, device)
-    shape, names = _known(run)
+    shape, names = _known(run, estimator)
     ending = ".txt" if estimator.says_texts else ".png" if shape else ".csv"
     target = free_file(out or run / f"samples{ending}", force=force)
     if estimator.says_texts:
@@ -58,27 +58,41 @@ def sample(
             temporary.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
         say(f"{len(texts):,} texts are in {target}, one a line.")
         return
-    rows = estimator.sample(n, random_state=seed, kind=kind or "mean")
+    drawn = estimator.sample(n, random_state=seed, kind=kind or "mean")
+    rows = drawn.reshape(len(drawn), -1)
     if hasattr(estimator, "vocabulary_"):  # counts of words, without the columns that are none
         names = estimator.vocabulary_.known
         rows = rows[:, -len(names) :]
     if target.suffix.lower() == ".png":
         _draw(rows, shape, target)
+    elif target.suffix.lower() == ".npy" and drawn.ndim > 2:
+        _write_images(drawn, target)
     elif target.suffix.lower() == ".csv" and (vectorizer := vectorizer_in(run)) is not None:
         _write_table(vectorizer.inverse_transform(rows), target)
     else:
         from fewhot.data import write_matrix
 
         write_matrix(target, rows, names=names or [f"column_{j}" for j in range(rows.shape[1])])
-    say(f"{len(rows):,} rows of {rows.shape[1]:,} columns are in {target}.")
+    what = f"rows of {rows.shape[1]:,} columns" if shape is None else f"pictures of {shape[0]} x {shape[1]} pixels"
+    say(f"{len(rows):,} {what} are in {target}.")
 
 
-def _known(run: Path) -> tuple[list[int] | None, list[str] | None]:
+def _known(run: Path, estimator: Any) -> tuple[list[int] | None, list[str] | None]:
     """Return the shape of the images and the names of the columns, where the run knows them."""
     from fewhot.cli.runs import DATA, read_json
 
     record = read_json(run / DATA) if (run / DATA).exists() else {}
-    return record.get("image_shape"), record.get("feature_names")
+    return record.get("image_shape") or getattr(estimator, "image_shape_", None), record.get("feature_names")
+
+
+def _write_images(images: Any, target: Path) -> None:
+    """Write images with all their axes, as `fewhot fit` reads them."""
+    import numpy as np
+
+    from fewhot.core.files import replacing_file
+
+    with replacing_file(target) as temporary, temporary.open("wb") as file:
+        np.save(file, images, allow_pickle=False)
 
 
 def _write_table(table: dict[str, list[Any]], target: Path) -> None:

@@ -223,6 +223,8 @@ class DataSpec:
     kind: str = field(default="rows")
     image_shape: tuple[int, ...] | None = None
     """How a row folds into an image, (height, width) or (height, width, channels); None for rows that are no images."""
+    pixels: bool = False
+    """Whether the columns are pixels, which have one unit."""
 
     @property
     def unit_interval(self) -> bool:
@@ -237,14 +239,17 @@ class DataSpec:
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able mapping; `from_dict` inverts it."""
         mapping = asdict(self)
-        shape = mapping.pop("image_shape")
-        return mapping if shape is None else {**mapping, "image_shape": list(shape)}
+        shape, pixels = mapping.pop("image_shape"), mapping.pop("pixels")
+        more = {} if shape is None else {"image_shape": list(shape)}
+        return {**mapping, **more, **({"pixels": True} if pixels else {})}
 
     @classmethod
     def from_dict(cls, mapping: dict[str, Any]) -> DataSpec:
         """Return the description that `to_dict` made a mapping of."""
         shape = mapping.get("image_shape")
-        return cls(**{**mapping, "image_shape": None if shape is None else tuple(map(int, shape))})
+        known: dict[str, Any] = {"pixels": shape is not None, **mapping}
+        known["image_shape"] = None if shape is None else tuple(map(int, shape))
+        return cls(**known)
 
 
 class ColumnMoments(NamedTuple):

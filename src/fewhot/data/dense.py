@@ -32,7 +32,9 @@ class DenseDataset(Dataset):
     @classmethod
     def of(cls, array: np.ndarray, levels: int = 1, image_shape: tuple[int, ...] | None = None) -> DenseDataset:
         """Build from a validated two-dimensional array, whose numbers are divided by ``levels``."""
-        spec = replace(_spec_of_dense(array, levels), image_shape=image_shape)
+        spec = replace(
+            _spec_of_dense(array, levels), image_shape=image_shape, pixels=levels != 1 or image_shape is not None
+        )
         if _is_mapped(array) and array.nbytes > MAPPED_ABOVE_BYTES:
             return cls(array, spec, levels=levels)
         # A copy, so that a read-only, non-contiguous or later modified input cannot disturb training.

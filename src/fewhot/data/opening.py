@@ -11,9 +11,10 @@ from fewhot.core.errors import DataError, UnknownNameError
 from fewhot.data.catalogue import dataset_names, load_dataset
 from fewhot.data.fetch import TIMEOUT, Progress
 from fewhot.data.files import EXTENSIONS
-from fewhot.data.files.reading import read_selected, refuse_columns, vectorizer_of
+from fewhot.data.files.reading import folding_of, read_selected, refuse_columns, vectorizer_of
 from fewhot.data.files.selection import Selection
 from fewhot.data.loaded import Loaded
+from fewhot.data.pixels import AS_FOUND, Folding
 from fewhot.data.splits import split_rows
 from fewhot.data.tables import TableVectorizer
 from fewhot.data.text.reading import is_lines
@@ -30,6 +31,7 @@ def open_data(
     columns: str | Sequence[str] | None = None,
     drop: str | Sequence[str] | None = None,
     prepare: bool | TableVectorizer = False,
+    image_shape: str | Sequence[int] | None = None,
     download: bool = True,
     progress: Progress | None = None,
     timeout: float = TIMEOUT,
@@ -39,7 +41,8 @@ def open_data(
     Parameters
     ----------
     name_or_path
-        A dataset's name, or the path of a file; a dataset's name comes first (write ``./digits`` for such a file).
+        A dataset's name, or the path of a file or a folder of pictures; a dataset's name comes first (write
+        ``./digits`` for such a file).
     split
         A named split. A dataset gives "train" unless told; a file gives all its rows unless told, and its splits are
         decided by a hash of the row's place (see `split_rows`).
@@ -53,6 +56,8 @@ def open_data(
         Whether the rows of a dataset that has texts are these, and not the counts of their words.
     columns, drop, prepare
         As for `read_file`; a new vectorizer is fitted on the rows of ``split`` alone.
+    image_shape
+        How rows of a file are images, as for `read_file`.
 
     Examples
     --------
@@ -62,7 +67,12 @@ def open_data(
     vectorizer = vectorizer_of(prepare)
     selection = Selection(label=label, columns=columns, drop=drop)
     if not (isinstance(name_or_path, str) and name_or_path in dataset_names()):
-        return open_table(name_or_path, selection, split, text=text, texts=texts, vectorizer=vectorizer)
+        folding = folding_of(image_shape)
+        return open_table(
+            name_or_path, selection, split, text=text, texts=texts, vectorizer=vectorizer, folding=folding
+        )
+    if image_shape is not None:
+        raise DataError(f"image_shape= is for files, and {name_or_path} is a dataset; leave it out.")
     if label is not None:
         raise DataError(f"label is {label!r}, and the dataset {name_or_path} has its own labels; leave label out.")
     if text is not None:
@@ -82,6 +92,7 @@ def open_table(
     text: str | None = None,
     texts: bool = False,
     vectorizer: TableVectorizer | None = None,
+    folding: Folding = AS_FOUND,
 ) -> Loaded:
     """Read a file, or a split of its rows; a vectorizer that is not fitted yet is fitted on these rows alone."""
     path = Path(name_or_path).expanduser()
@@ -90,10 +101,10 @@ def open_table(
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise UnknownNameError(
             f"{str(name_or_path)!r} is neither a dataset nor a file.{hint} Datasets: {', '.join(dataset_names())}; "
-            f"files end in {', '.join(EXTENSIONS)}."
+            f"files end in {', '.join(EXTENSIONS)}, or are folders of pictures."
         )
     if texts and text is None and not is_lines(path):
         raise DataError(f"texts=True is for datasets, and {path} is none; name its column of texts by text=.")
     fit_on = None if split is None else partial(split_rows, split=split)
-    loaded = read_selected(path, selection, text=text, vectorizer=vectorizer, fit_on=fit_on)
+    loaded = read_selected(path, selection, text=text, vectorizer=vectorizer, fit_on=fit_on, folding=folding)
     return loaded if split is None else loaded.take(split_rows(len(loaded), split), split)

@@ -2,19 +2,133 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from fewhot.core.errors import InvalidInputError
+from fewhot.core.errors import InvalidInputError, InvalidParameterError
+from fewhot.data.recognise import as_matrix
 
 CHANNELS = (1, 3, 4)
 """How many numbers a pixel may have: grey, color, and color with opacity."""
 BYTE = 255
 
+BRIGHT = 128
+"""Whole numbers that are not stored as bytes are taken for such if one is so large; others have a unit of their own."""
+_COMMON = 16
+"""Of counts, most are 1 or 2; of pixels that are not black, half are brighter than this."""
+_LEAST_SIDE = 8
+MIN_PIXELS = 64
+"""Tables of fewer columns are not taken for pictures."""
+
 Shape = tuple[int, ...]
 """(height, width) or (height, width, channels)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folding:
+    """How rows of a file are images.
+
+    Attributes
+    ----------
+    asked
+        The shape that was asked for; None where files say it themselves.
+    fitted
+        The shape of the images of an earlier fit; None where there was none, or it was of rows that are no images.
+    levels
+        What whole-number pixels of that fit were divided by.
+    """
+
+    asked: Shape | None = None
+    fitted: Shape | None = None
+    levels: int | None = None
+
+    @property
+    def size(self) -> tuple[int, int] | None:
+        """Height and width that pictures are brought to; None for their own."""
+        return None if self.asked is None else (self.asked[0], self.asked[1])
+
+    @property
+    def channels(self) -> int | None:
+        """1 or 3 where that is settled."""
+        known = self.fitted or (self.asked if self.asked is not None and len(self.asked) == 3 else None)
+        return None if known is None else (known[2] if len(known) == 3 else 1)
+
+
+AS_FOUND = Folding()
+"""Images are what files say themselves."""
+
+
+def parsed_shape(given: str | Sequence[int]) -> Shape:
+    """Return the shape that a text such as "112x92" or "28x20x3" means, or a sequence of its numbers.
+
+    >>> parsed_shape("112x92"), parsed_shape((28, 20, 3))
+    ((112, 92), (28, 20, 3))
+    """
+    numbers = re.split(r"\s*[x×X,]\s*", given.strip("()[] ")) if isinstance(given, str) else list(given)
+    try:
+        shape = tuple(int(number) for number in numbers)
+    except (TypeError, ValueError):
+        shape = ()
+    if len(shape) not in (2, 3) or min(shape) < 1 or shape[2:] not in ((), *((n,) for n in CHANNELS)):
+        raise InvalidParameterError(
+            f"image_shape is {given!r}; it must be HEIGHTxWIDTH, such as 112x92, or HEIGHTxWIDTHx3 for color."
+        )
+    return shape
+
+
+def in_words(shape: Shape) -> str:
+    """Return a shape as it is written: "112x92".
+
+    >>> in_words((28, 20, 3))
+    '28x20x3'
+    """
+    return "x".join(map(str, shape))
+
+
+def squares(n_columns: int) -> Shape | None:
+    """Return the square picture, gray or in color, that so many numbers can be; None where there is none.
+
+    >>> squares(784), squares(3072), squares(560)
+    ((28, 28), (32, 32, 3), None)
+    """
+    for channels in (1, 3):
+        side = math.isqrt(n_columns // channels)
+        if side >= _LEAST_SIDE and channels * side**2 == n_columns:
+            return (side, side) if channels == 1 else (side, side, 3)
+    return None
+
+
+def fold_of(n_columns: int, shape: Shape, name: str = "X") -> Shape:
+    """Return ``shape``, in color where rows have three numbers a pixel; refuse one that rows do not fold to."""
+    color = (*shape[:2], 3)
+    if math.prod(shape) == n_columns:
+        return shape
+    if len(shape) == 2 and math.prod(color) == n_columns:
+        return color
+    raise InvalidInputError(
+        f"{name} has {n_columns:,} columns, and images of {in_words(shape)} have {math.prod(shape):,} pixels"
+        f"{', in color ' + format(math.prod(color), ',') if len(shape) == 2 else ''}; give image_shape=HEIGHTxWIDTH "
+        f"whose product is the number of columns."
+    )
+
+
+def look_like_pixels(rows: np.ndarray) -> bool:
+    """Say whether rows of bytes are pixels: bright ones among them, and most of those that are not 0 far from it."""
+    return rows.dtype == np.uint8 and rows.size > 0 and are_bright(rows)
+
+
+def are_bright(rows: np.ndarray) -> bool:
+    """Say whether whole numbers from 0 to 255 spread as pixels do, and not as counts."""
+    if rows.max() < BRIGHT:
+        return False
+    some = rows[:: max(1, len(rows) // 1000)]
+    return float(np.median(some[some > 0])) >= _COMMON if some.any() else False
 
 
 def stacked(X: Any, name: str = "X") -> Any:
@@ -69,13 +183,13 @@ def check_same_shape(given: Shape, known: Shape | None, name: str = "X") -> None
 def levels_of(pixels: np.ndarray, name: str = "X") -> int:
     """Return what whole-number pixels like those of a fit are divided by: 255, or 1 where they are as they should be.
 
-    Bytes are, and other whole numbers from 0 to 255; 0 and 1 alone are left as they are. Fractions are never divided:
-    those in [0, 1] are on a level with bytes divided by 255, and others with bytes as they are.
+    Bytes are, and other whole numbers from 0 to 255 if they reach 128; 0 and 1 alone are left as they are. Fractions
+    are never divided: those in [0, 1] are on a level with bytes divided by 255, and others with bytes as they are.
     """
     low, high = pixels.min(), pixels.max()
     if pixels.dtype.kind in "iu":
         _check_bytes(pixels, name)
-        return BYTE if high > 1 else 1
+        return BYTE if high >= (2 if pixels.dtype == np.uint8 else BRIGHT) else 1
     within = low >= 0 and high <= 1
     return BYTE if within and bool(((pixels > 0) & (pixels < 1)).any()) else 1
 
@@ -93,6 +207,27 @@ def check_levels(pixels: np.ndarray, levels: int, name: str = "X") -> int:
     return 1
 
 
+def brought_down(pixels: np.ndarray, levels: int | None, name: str) -> np.ndarray:
+    """Return pixels of a file as float32; whole numbers from 0 to 255 are divided by 255, whatever their type.
+
+    ``levels`` is what those of a fit were divided by; None decides as `levels_of` does.
+    """
+    kind = pixels.dtype.kind
+    if kind in "iu":
+        low, high, whole = pixels.min(), pixels.max(), True
+        _check_bytes(pixels, name)
+    else:
+        low, high = pixels.min(), pixels.max()
+        whole = kind == "f" and low >= 0 and high <= BYTE and bool((pixels == np.floor(pixels)).all())
+    if levels is None:
+        levels = BYTE if whole and high >= (2 if pixels.dtype == np.uint8 else BRIGHT) else 1
+    elif levels == BYTE and not whole:
+        check_levels(pixels, levels, name)
+    if levels == 1 or not whole or high <= 1:
+        return np.asarray(pixels, dtype=np.float32)
+    return np.divide(pixels, np.float32(levels), dtype=np.float32)
+
+
 def folded(rows: np.ndarray, shape: Shape | None) -> np.ndarray:
     """Return rows as images; as they are where they are none."""
     return rows if shape is None else rows.reshape(len(rows), *shape)
@@ -101,6 +236,24 @@ def folded(rows: np.ndarray, shape: Shape | None) -> np.ndarray:
 def flat(X: np.ndarray) -> np.ndarray:
     """Return images as rows, without a copy where that can be."""
     return X.reshape(len(X), -1)
+
+
+def pixel_rows(X: Any, shape: Shape | None, levels: int, name: str = "X") -> Any:
+    """Return images, or one of them, as rows of pixels like those of a fit; anything else as it is.
+
+    ``shape`` and ``levels`` are those of the fit: None and 1 where its rows were no pixels.
+    """
+    if (shape is None and levels == 1) or hasattr(X, "iloc") or hasattr(X, "columns"):
+        return X
+    rows = as_matrix(stacked(X, name), name)
+    if not isinstance(rows, np.ndarray) or not rows.size:
+        return rows
+    rows = rows[None] if rows.shape == shape else rows
+    if is_images(rows):
+        check_same_shape(image_shape_of(rows, name), shape, name)
+        rows = flat(rows)
+    levels = check_levels(rows, levels, name)
+    return rows if levels == 1 else np.divide(rows, np.float32(levels), dtype=np.float32)
 
 
 def _check_bytes(pixels: np.ndarray, name: str) -> None:

@@ -42,6 +42,8 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
     vocabulary_: Vocabulary
     labelled: ClassVar[bool] = False
     """Whether `fit` needs labels beside the rows."""
+    bytes_are_pixels: ClassVar[bool] = True
+    """Whether flat rows of bright bytes are taken for pixels, where no likelihood is named."""
 
     # ------------------------------------------------------------------------------------------------- codes
 
@@ -89,11 +91,9 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
 
     def _as_given(self, rows: np.ndarray) -> np.ndarray:
         """Return rows that the model made as those of the fit were: images as images, pixels within [0, 1]."""
-        if getattr(self, "image_shape_", None) is None:
-            return rows
-        if self.data_spec_.unit_interval:
+        if self.data_spec_.pixels and self.data_spec_.unit_interval:
             rows = rows.clip(0, 1)
-        return folded(rows, self.image_shape_)
+        return folded(rows, getattr(self, "image_shape_", None))
 
     @in_float32()
     @within_memory("give fewer codes at once, or fewer n_beams")

@@ -27,6 +27,7 @@ class NFASettings(LatentEstimator):
     decoupled_weight_decay: bool | None
     kl_weight: float | None
     recipe_: str
+    bytes_are_pixels = False  # this model is for counts
     _learns_pairs = False
     _mean_weight = 1.0
 

@@ -14,8 +14,18 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from fewhot.codes import Codes
 from fewhot.core.errors import InvalidInputError, InvalidTypeError
+from fewhot.core.warning import warn_caller
 from fewhot.data import Dataset, as_dataset, as_matrix
-from fewhot.data.pixels import check_levels, check_same_shape, flat, image_shape_of, is_images, levels_of, stacked
+from fewhot.data.pixels import (
+    check_levels,
+    check_same_shape,
+    flat,
+    image_shape_of,
+    is_images,
+    levels_of,
+    look_like_pixels,
+    stacked,
+)
 from fewhot.data.ragged import canonical
 from fewhot.data.recognise import ACCEPTED, LARGEST, named_columns
 from fewhot.data.stored import StoredRows
@@ -62,6 +72,8 @@ def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str = "
 
     ``name`` is what the sentence calls the rows. A fit on texts keeps their vocabulary, by which later ones are read.
     """
+    if fitting:
+        vars(estimator).update(image_shape_=None, _levels=1)
     if isinstance(X, TextDataset) or is_text(X):
         return _texts(estimator, X, fitting, name)
     given = X
@@ -79,12 +91,13 @@ def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str = "
     shape = image_shape_of(matrix, name) if is_images(matrix) and _reads_images(estimator) else None
     if shape is not None:
         matrix, columns = flat(matrix), None
-        if not fitting:
+        if fitting:
+            vars(estimator).pop("feature_names_in_", None)
+        else:
             check_same_shape(shape, getattr(estimator, "image_shape_", None), name)
     checked = _checked(estimator, matrix, columns, fitting=fitting, name=name)
     if not isinstance(checked, np.ndarray):
-        estimator.image_shape_ = None if fitting else getattr(estimator, "image_shape_", None)
-        return as_dataset(checked, name)
+        return as_dataset(_with_levels(estimator, checked, name), name)
     levels = _levels(estimator, checked, shape, fitting, name)
     if fitting:
         _check_resolution(checked, name)
@@ -96,15 +109,38 @@ def _reads_images(estimator: Any) -> bool:
     return get_tags(estimator).input_tags.three_d_array
 
 
+def _with_levels(estimator: Any, rows: Any, name: str) -> Any:
+    """Return sparse rows as those of the fit were: bytes divided, where these were pixels."""
+    known = getattr(estimator, "_levels", 1)
+    levels = check_levels(rows.data, known, name) if known != 1 and rows.nnz else 1
+    return rows if levels == 1 else rows.astype(np.float32) / np.float32(levels)
+
+
 def _levels(estimator: Any, rows: np.ndarray, shape: tuple[int, ...] | None, fitting: bool, name: str) -> int:
     """Return what rows are divided by: nothing but pixels is, as those of the fit were. A fit on images remembers."""
     if fitting:
         estimator.image_shape_ = shape
-        estimator._levels = 1 if shape is None else levels_of(rows, name)
-        return check_levels(rows, estimator._levels, name)
-    if getattr(estimator, "image_shape_", None) is None:
+        if shape is not None or _are_bytes_of_pixels(estimator, rows, name):
+            estimator._levels = levels_of(rows, name)
+            return check_levels(rows, estimator._levels, name)
         return 1
-    return check_levels(rows, estimator._levels, name)
+    levels = getattr(estimator, "_levels", 1)
+    if getattr(estimator, "image_shape_", None) is None and levels == 1:
+        return 1
+    return check_levels(rows, levels, name)
+
+
+def _are_bytes_of_pixels(estimator: Any, rows: np.ndarray, name: str) -> bool:
+    """Say whether flat rows of bytes are pixels where nothing says what they are; what is assumed is said."""
+    open_to = getattr(estimator, "bytes_are_pixels", False) and getattr(estimator, "likelihood", None) == "auto"
+    if not open_to or not look_like_pixels(rows):
+        return False
+    warn_caller(
+        f"{name} holds bytes from {rows.min()} to {rows.max()}, which are taken as pixels and divided by 255; give "
+        f"images, {name}.reshape(n, height, width), to say so, or {name}.astype(int) if they are counts.",
+        UserWarning,
+    )
+    return True
 
 
 def _texts(estimator: Any, texts: Any, fitting: bool, name: str) -> TextDataset:

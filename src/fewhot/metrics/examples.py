@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fewhot.core.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
+from fewhot.data.pixels import flat, pixel_rows
 from fewhot.metrics.libraries import library
 from fewhot.metrics.matrices import as_numbers, dense
 
@@ -110,6 +111,8 @@ def single(estimator: Any, x: Any, name: str) -> Any:
     if says_texts(estimator):
         return single_text(x, name)
     refuse_texts(estimator)
+    known = getattr(estimator, "image_shape_", None)
+    x = pixel_rows(x, known, getattr(estimator, "_levels", 1), name)
     check_columns(estimator, x)
     return single_row(x, name)
 
@@ -120,5 +123,6 @@ def map_code(estimator: Any, x: Any, name: str) -> np.ndarray:
 
 
 def decode(estimator: Any, codes: np.ndarray) -> np.ndarray:
-    """Return the decoder's mean of codes, (n, p), or the texts that it says, (n,)."""
-    return np.asarray(estimator.inverse_transform(codes), dtype=None if says_texts(estimator) else np.float64)
+    """Return the decoder's mean of codes, (n, p), images among them, or the texts that it says, (n,)."""
+    decoded = estimator.inverse_transform(codes)
+    return np.asarray(decoded) if says_texts(estimator) else flat(np.asarray(decoded, dtype=np.float64))

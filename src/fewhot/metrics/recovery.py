@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
-from fewhot.metrics.examples import refuse_texts
+from fewhot.metrics.examples import decode, refuse_texts
 from fewhot.metrics.labels import micro_f1
 from fewhot.metrics.libraries import library
 from fewhot.metrics.matrices import as_matrix, dense, row_sums, same_shape
@@ -116,7 +116,7 @@ def unit_directions(estimator: Any, sizes: Any = 1.0) -> np.ndarray:
     values = np.asarray(sizes, dtype=np.float64)
     if values.shape not in ((), (n_units,)):
         raise InvalidParameterError(f"sizes has shape {values.shape}; give one number or one a unit, ({n_units},).")
-    rows = estimator.inverse_transform(np.vstack([np.zeros(n_units), np.eye(n_units) * values]))
+    rows = decode(estimator, np.vstack([np.zeros(n_units), np.eye(n_units) * values]))
     return rows[1:] - rows[0]
 
 

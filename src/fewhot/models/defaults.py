@@ -28,7 +28,7 @@ from fewhot.nn import Convolutions, Pretrained, RowsMLP, UserBody, WordGRU
 def likelihood_for(spec: DataSpec, choice: str | Likelihood = "auto") -> Likelihood:
     """Return a likelihood: what was asked for, or what the values suggest.
 
-    Texts are taken word by word. Images are Gaussian with one learned variance for all pixels, unless these are 0 or 1.
+    Texts are taken word by word. Pixels are Gaussian with one learned variance for all of them, unless they are 0 or 1.
     Other values in [0, 1] are taken as Bernoulli, counts as negative binomial, everything else as Gaussian with learned
     variances: whole numbers, too, where a rounded Gaussian describes their columns better than counts would be.
     """
@@ -80,6 +80,7 @@ def encoder_for(
     if choice in ("auto", "mlp"):
         return Encoder(features_for(spec), RowsMLP(spec.n_columns, hidden_layer_sizes, activation))
     if choice == "conv":
+        _require_squares(spec.image_shape)
         return Encoder(features_for(spec), Convolutions(spec.n_columns, hidden_layer_sizes))
     if not isinstance(choice, str) or choice not in BODIES:
         raise InvalidParameterError(
@@ -115,6 +116,15 @@ def decoder_for(
         )
     kind = ConvDecoder if encoder == "conv" else Decoder
     return kind(n_latent, list(hidden_layer_sizes)[::-1], head, sees_gates=sees_gates, starts_at_mean=starts_at_mean)
+
+
+def _require_squares(shape: tuple[int, ...] | None) -> None:
+    """Refuse images that convolutions would take for others, whose rows have as many numbers."""
+    if shape is not None and (shape[0] != shape[1] or shape[2:] not in ((), (1,), (3,))):
+        raise InvalidParameterError(
+            f"Convolutions need square pictures of one or three channels, and the images are "
+            f"{'x'.join(map(str, shape))}; crop or pad them to a square, or give encoder='mlp'."
+        )
 
 
 def _width_of_states(spec: DataSpec, hidden_layer_sizes: Sequence[int]) -> int:
@@ -159,8 +169,8 @@ def _read_of(spec: DataSpec) -> str:
 
 
 def _are_pixels(spec: DataSpec) -> bool:
-    """Say whether rows are images of more than black and white, whose columns have one unit."""
-    return spec.image_shape is not None and not spec.binary
+    """Say whether columns are pixels of more than black and white."""
+    return spec.pixels and not spec.binary
 
 
 def _are_counts(spec: DataSpec) -> bool:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from fewhot.core.checks import whole_number
 from fewhot.core.errors import InvalidParameterError
-from fewhot.metrics.examples import has_gates, map_codes
+from fewhot.metrics.examples import decode, has_gates, map_codes
 from fewhot.metrics.traversal import named_units
 from fewhot.plots.rows import matrix_for, values_of
 
@@ -161,7 +161,7 @@ def _change(estimator: Any, values: Any, contexts: np.ndarray, unit: int, low: f
     without[:, unit] = low
     if high is not None:
         with_it[:, unit] = high
-    difference = np.asarray(estimator.inverse_transform(with_it)) - np.asarray(estimator.inverse_transform(without))
+    difference = decode(estimator, with_it) - decode(estimator, without)
     return difference.mean(axis=0, dtype=np.float64)
 
 

@@ -15,7 +15,7 @@ from fewhot.plots.canvas import SMALL, WIDTH, dress, heading, sheet, strip
 from fewhot.plots.codes import unit_ticks
 from fewhot.plots.images import show
 from fewhot.plots.palette import Theme, signed_colours, theme
-from fewhot.plots.rows import Columns, background_for, dense, grey_range, matrix_for, picture_shape, pictures
+from fewhot.plots.rows import Columns, background_for, dense, grey_range, matrix_for, picture_shape, pictures, shape_for
 from fewhot.plots.traversals import draw_list, draw_profile, shades_of_way
 
 _ACROSS = 11
@@ -52,7 +52,7 @@ def interpolation(
     n_steps, how
         As in `fewhot.metrics.interpolate`.
     image_shape
-        Draw rows as pictures of this shape.
+        Draw rows as pictures of this shape; None takes that of the images of the fit, if there were any.
     feature_names
         A name a column.
     background
@@ -64,7 +64,10 @@ def interpolation(
         Draw on a dark background.
     """
     ends = [matrix_for(estimator, x, name) for x, name in ((x_from, "x_from"), (x_to, "x_to"))]
-    background = background_for(estimator, background, ends[0].shape[1])
+    background, image_shape = (
+        background_for(estimator, background, ends[0].shape[1]),
+        shape_for(estimator, image_shape),
+    )
     columns = Columns.of(ends[0].shape[1], feature_names, None if image_shape is not None else background)
     walk = interpolate(estimator, ends[0], ends[1], n_steps, how, scale=columns.scale)
     colours = theme(dark)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fewhot.core.checks import whole_number
-from fewhot.metrics.examples import map_codes
+from fewhot.metrics.examples import decode, map_codes
 from fewhot.plots.canvas import PLAIN, SMALL, dress, figure_legend, sheet, strip
 from fewhot.plots.codes import code_bars, unit_ticks, units_to_show
 from fewhot.plots.images import show
@@ -24,6 +24,7 @@ from fewhot.plots.rows import (
     picture_shape,
     pictures,
     row_names,
+    shape_for,
     values_of,
 )
 
@@ -53,7 +54,7 @@ def reconstructions(
     codes
         The codes of the rows, if they are there already.
     image_shape
-        Draw rows as pictures of this shape.
+        Draw rows as pictures of this shape; None takes that of the images of the fit, if there were any.
     feature_names
         A name a column.
     labels
@@ -65,12 +66,12 @@ def reconstructions(
     dark
         Draw on a dark background.
     """
-    matrix = matrix_for(estimator, rows, "rows")
+    matrix, image_shape = matrix_for(estimator, rows, "rows"), shape_for(estimator, image_shape)
     n = min(whole_number("max_rows", max_rows), matrix.shape[0])
     names = row_names(labels, matrix.shape[0], n)
     values = values_of(map_codes(estimator, matrix[:n]) if codes is None else codes)[:n]
     original, code = dense(matrix, slice(n)), dense(values)
-    decoded = np.asarray(estimator.inverse_transform(values), dtype=np.float64)
+    decoded = decode(estimator, values)
     colours = theme(dark)
     if image_shape is not None:
         shape = picture_shape(image_shape, original.shape[1])

@@ -14,6 +14,7 @@ from fewhot.core.checks import one_each, whole_number
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.sparse import check_entries
 from fewhot.data import as_matrix
+from fewhot.data.pixels import BRIGHT, BYTE, CHANNELS, pixel_rows
 from fewhot.data.recognise import as_array
 from fewhot.metrics.examples import check_columns, check_estimator, refuse_texts
 from fewhot.metrics.matrices import stored
@@ -21,6 +22,9 @@ from fewhot.plots.canvas import label
 
 PROFILE_COLUMNS = 200
 """Up to so many unnamed columns are drawn as one line; beyond, or with names, the columns that matter are listed."""
+_DARK = 0.25
+"""Pictures that are darker than this all over are brightened."""
+_BEYOND = 0.1
 _UNEQUAL = 3.0
 """Columns whose spreads differ by more than this factor are drawn in units of their spread."""
 
@@ -40,7 +44,13 @@ def matrix_for(estimator: Any, X: Any, name: str = "X") -> Any:
     check_estimator(estimator)
     refuse_texts(estimator)
     check_columns(estimator, X)
-    return matrix_of(X, name)
+    known = getattr(estimator, "image_shape_", None)
+    return matrix_of(pixel_rows(X, known, getattr(estimator, "_levels", 1), name), name)
+
+
+def shape_for(estimator: Any, image_shape: Sequence[int] | None) -> Sequence[int] | None:
+    """Return how rows are pictures: as was asked, or as the images of the fit."""
+    return getattr(estimator, "image_shape_", None) if image_shape is None else image_shape
 
 
 def background_for(estimator: Any, background: Any, n_columns: int) -> Any:
@@ -88,7 +98,7 @@ def picture_shape(image_shape: Sequence[int], n_columns: int) -> tuple[int, ...]
     """Return ``image_shape`` if rows of ``n_columns`` can be folded to it and it can be drawn."""
     sizes = image_shape if np.iterable(image_shape) else ()
     shape = tuple(whole_number("each of image_shape", size) for size in sizes)
-    drawable = len(shape) == 2 or (len(shape) == 3 and (shape[-1] in (1, 3) or shape[0] in (1, 3)))
+    drawable = len(shape) == 2 or (len(shape) == 3 and (_channels_last(shape) or shape[0] in (1, 3)))
     if not drawable or math.prod(shape) != n_columns:
         raise InvalidParameterError(
             f"image_shape is {shape or image_shape!r} and the rows have {n_columns} columns; it must be (height, "
@@ -97,20 +107,28 @@ def picture_shape(image_shape: Sequence[int], n_columns: int) -> tuple[int, ...]
     return shape
 
 
+def _channels_last(shape: tuple[int, ...]) -> bool:
+    return shape[-1] in (1, 3) or (shape[-1] in CHANNELS and shape[0] not in (1, 3))
+
+
 def pictures(rows: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Fold rows (n, p) to grey (n, h, w) or coloured (n, h, w, 3) pictures; channels may come first or last."""
+    """Fold rows (n, p) to grey (n, h, w) or coloured (n, h, w, 3 or 4) pictures; channels may come first or last."""
     folded = rows.reshape(-1, *shape)
-    if len(shape) == 3 and shape[-1] not in (1, 3):
+    if len(shape) == 3 and not _channels_last(shape):
         folded = np.moveaxis(folded, 1, -1)
     return folded[..., 0] if folded.ndim == 4 and folded.shape[-1] == 1 else folded
 
 
 def grey_range(rows: np.ndarray) -> tuple[float, float]:
-    """Return the values of black and white: 0 and 1, 0 and 255, or the extremes of the rows."""
+    """Return the values of black and white: 0 and 1, 0 and 255, or the extremes of the rows.
+
+    Bytes that a decoder makes may lie a little outside of 0 to 255.
+    """
     low, high = float(rows.min(initial=0.0)), float(rows.max(initial=0.0))
     if low >= 0 and high <= 1:
-        return 0.0, 1.0
-    return (0.0, 255.0) if low >= 0 and 128 <= high <= 255 else (low, high)
+        return 0.0, high if 0 < high < _DARK else 1.0
+    near = _BEYOND * BYTE
+    return (0.0, float(BYTE)) if low >= -near and BRIGHT <= high <= BYTE + near else (low, high)
 
 
 def shades(pixels: np.ndarray, low: float, high: float) -> np.ndarray:

@@ -16,7 +16,17 @@ from fewhot.metrics.examples import has_gates, without_names
 from fewhot.plots.canvas import PLAIN, SMALL, WIDTH, dress, figure_legend, sheet, strip
 from fewhot.plots.images import show
 from fewhot.plots.palette import Theme, theme
-from fewhot.plots.rows import Columns, background_for, dense, grey_range, matrix_for, picture_shape, pictures, row_names
+from fewhot.plots.rows import (
+    Columns,
+    background_for,
+    dense,
+    grey_range,
+    matrix_for,
+    picture_shape,
+    pictures,
+    row_names,
+    shape_for,
+)
 
 _LISTED = 8
 _LIKE, _FREE = "with its active units", "from the prior"
@@ -54,7 +64,7 @@ def samples(
     random_state
         Seed of the samples.
     image_shape
-        Draw rows as pictures of this shape.
+        Draw rows as pictures of this shape; None takes that of the images of the fit, if there were any.
     feature_names
         A name a column.
     labels
@@ -66,7 +76,7 @@ def samples(
     dark
         Draw on a dark background.
     """
-    matrix = matrix_for(estimator, rows, "rows")
+    matrix, image_shape = matrix_for(estimator, rows, "rows"), shape_for(estimator, image_shape)
     if not has_gates(estimator):
         raise InvalidParameterError(
             f"{type(estimator).__name__} has no gates, so no units of a row can be kept; use a gated model, or draw "

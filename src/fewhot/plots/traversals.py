@@ -15,7 +15,7 @@ from fewhot.metrics.traversal import Traversal, traverse
 from fewhot.plots.canvas import PLAIN, SMALL, WIDTH, dress, heading, message, number, sheet, strip
 from fewhot.plots.images import show
 from fewhot.plots.palette import LOWERED, RAISED, Theme, theme
-from fewhot.plots.rows import Columns, background_for, dense, grey_range, matrix_for, picture_shape, pictures
+from fewhot.plots.rows import Columns, background_for, dense, grey_range, matrix_for, picture_shape, pictures, shape_for
 
 _LISTED = 8
 _BACKGROUND = 1000
@@ -51,7 +51,7 @@ def traversals(
         The values to give them: one list for all, or one list a unit. None takes seven over the range that the unit
         has in ``background``; without one, from minus to plus 1.5 times the largest value of the row's code.
     image_shape
-        Draw rows as pictures of this shape.
+        Draw rows as pictures of this shape; None takes that of the images of the fit, if there were any.
     feature_names
         A name a column.
     background
@@ -64,7 +64,7 @@ def traversals(
     dark
         Draw on a dark background.
     """
-    start = matrix_for(estimator, row, "row")
+    start, image_shape = matrix_for(estimator, row, "row"), shape_for(estimator, image_shape)
     if start.shape[0] != 1:
         raise InvalidParameterError(f"{start.shape[0]} rows were given; a traversal begins with one.")
     background = background_for(estimator, background, start.shape[1])

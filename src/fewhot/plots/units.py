@@ -13,7 +13,7 @@ from fewhot.plots.canvas import LARGE, PLAIN, SMALL, WIDTH, dress, figure_legend
 from fewhot.plots.effects import UnitEffect, unit_effects
 from fewhot.plots.images import show, show_change
 from fewhot.plots.palette import Theme, theme
-from fewhot.plots.rows import Columns, dense, grey_range, matrix_for, picture_shape, pictures
+from fewhot.plots.rows import Columns, dense, grey_range, matrix_for, picture_shape, pictures, shape_for
 
 _LISTED = 8
 """Columns listed a unit: those it changes most."""
@@ -49,13 +49,13 @@ def units(
     n_units
         How many units at most, if none are named.
     image_shape
-        Draw rows as pictures of this shape.
+        Draw rows as pictures of this shape; None takes that of the images of the fit, if there were any.
     feature_names
         A name a column.
     dark
         Draw on a dark background.
     """
-    matrix = matrix_for(estimator, X)
+    matrix, image_shape = matrix_for(estimator, X), shape_for(estimator, image_shape)
     columns = Columns.of(matrix.shape[1], feature_names, None if image_shape is not None else matrix)
     effects = unit_effects(estimator, matrix, units, codes=codes, n_units=n_units, scale=columns.scale)
     return draw_units(effects, matrix, columns=columns, image_shape=image_shape, dark=dark)

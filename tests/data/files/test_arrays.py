@@ -70,7 +70,9 @@ def test_npz_takes_the_only_matrix(tmp_path: Path) -> None:
 
 def test_npz_with_two_matrices_asks_for_a_name(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", a=X, b=X)
-    with pytest.raises(DataError, match=r"has no array called 'X' and arrays with two axes: a, b; save .* X=matrix"):
+    with pytest.raises(
+        DataError, match=r"has no array called 'X' and arrays with two to four axes: a, b; save .* X=matrix"
+    ):
         read_file(tmp_path / "x.npz")
 
 

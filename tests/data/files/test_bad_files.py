@@ -87,7 +87,10 @@ def test_a_damaged_archive_is_not_called_pickle(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["folder", "folder.csv"])
 def test_a_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
-    assert "is a folder; accepted are files that end in .npy" in sentence_of(tmp_path / name)
+    assert (
+        "is a folder without pictures (.png, .jpg, .jpeg, .pgm, .ppm, .bmp, .webp); accepted are files that end in .npy"
+        in sentence_of(tmp_path / name)
+    )
 
 
 @pytest.mark.parametrize("name", ["x.xlsx", "x", "x.pkl"])
@@ -126,7 +129,7 @@ def test_a_pickle_under_a_false_name_is_never_loaded(
 
 @pytest.mark.parametrize(
     "array",
-    [np.ones(4), np.ones((2, 2, 2)), np.ones((0, 3)), np.ones((3, 0)), np.float64(1)],
+    [np.ones(4), np.ones((2, 2, 2, 2, 2)), np.ones((0, 3)), np.ones((3, 0)), np.float64(1)],
     ids=lambda a: str(a.shape),
 )
 @pytest.mark.parametrize("ending", [".npy", ".npz"])

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from fewhot.core.errors import DataError
 from fewhot.core.sparse import check_entries
 from fewhot.data.loaded import chunks
+from fewhot.data.pixels import Shape
 from fewhot.data.tables.cells import is_missing
 from fewhot.data.tables.columns import RawColumns
 from fewhot.data.tables.problems import check_plain
@@ -35,6 +36,8 @@ class Table:
         What label 0, 1, ... was called, where labels were words.
     texts
         The texts that ``X`` counts the words of, with spaces between words; None for rows that are no texts.
+    image_shape
+        How a row folds into an image; None for rows that are no images.
     """
 
     X: np.ndarray | sp.csr_array
@@ -42,6 +45,7 @@ class Table:
     feature_names: list[str] | None = None
     label_names: list[str] | None = None
     texts: list[str] | None = None
+    image_shape: Shape | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +100,7 @@ def as_float32(matrix: Any, path: str | Path, names: Sequence[str] | None = None
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise DataError(
             f"{path} holds an array of shape {tuple(map(int, matrix.shape))}; a matrix with at least one row and one "
-            f"column is needed: save it as (rows, columns)."
+            f"column is needed: save it as (rows, columns), or images as (n, height, width)."
         )
     if matrix.dtype.kind not in "biuf":
         refuse_dtype(matrix.dtype, path)
