@@ -280,7 +280,7 @@ def test_a_background_is_rows_of_the_same_columns(
 def test_large_pictures_are_made_coarser_in_small_multiples() -> None:
     model = Linear(np.ones((1, 200 * 100)))
     figure = plots.reconstructions(model, np.ones((1, 200 * 100)), image_shape=(200, 100))
-    assert figure.axes[0].images[0].get_array().shape == (50, 25)
+    assert figure.axes[0].images[0].get_array().shape == (100, 50)
 
 
 def test_reconstructions_puts_original_decoded_and_code_side_by_side() -> None:

@@ -142,14 +142,15 @@ def rows_as_in(folder: Path, estimator: Any, source: Source) -> Loaded:
     from fewhot.data.pixels import BYTE
 
     of_texts = getattr(estimator, "vocabulary_", None) is not None
+    image_shape = _image_shape_of(record, estimator)
     known = KnownColumns(
         names=None if of_texts else _columns_of(folder, estimator),
         n_columns=estimator.n_features_in_,
         label=as_place(record.get("label")),
         text=record.get("text") if of_texts else None,
         vectorizer=vectorizer_in(folder),
-        image_shape=_image_shape_of(record, estimator),
-        levels=BYTE if estimator.data_spec_.unit_interval else 1,
+        image_shape=image_shape,
+        levels=None if image_shape is None else BYTE if estimator.data_spec_.unit_interval else 1,
     )
     if not source.is_dataset:
         source = replace(source, image_shape=record.get("asked_image_shape"))

@@ -153,7 +153,7 @@ def image_shape_of(X: np.ndarray, name: str = "X") -> Shape:
     """Return the shape of the images in an array, (n, height, width) or (n, height, width, channels)."""
     shape = tuple(map(int, X.shape[1:]))
     if X.ndim == 4 and shape[-1] not in CHANNELS:
-        hint = f"; channels come last: give {name}.transpose(0, 2, 3, 1)" if shape[0] in CHANNELS else ""
+        hint = "; channels come last: bring them there by transpose(0, 2, 3, 1)" if shape[0] in CHANNELS else ""
         raise InvalidInputError(
             f"{name} has shape {X.shape}, and images are (n, height, width) or (n, height, width, channels) with 1, 3 "
             f"or 4 channels{hint}."
@@ -219,13 +219,13 @@ def brought_down(pixels: np.ndarray, levels: int | None, name: str) -> np.ndarra
     else:
         low, high = pixels.min(), pixels.max()
         whole = kind == "f" and low >= 0 and high <= BYTE and bool((pixels == np.floor(pixels)).all())
-    if levels is None:
-        levels = BYTE if whole and high >= (2 if pixels.dtype == np.uint8 else BRIGHT) else 1
-    elif levels == BYTE and not whole:
-        check_levels(pixels, levels, name)
-    if levels == 1 or not whole or high <= 1:
-        return np.asarray(pixels, dtype=np.float32)
-    return np.divide(pixels, np.float32(levels), dtype=np.float32)
+    are_bytes = whole and high >= (2 if pixels.dtype == np.uint8 else BRIGHT)
+    if are_bytes and levels != 1:
+        return np.divide(pixels, np.float32(BYTE), dtype=np.float32)
+    rows = np.asarray(pixels, dtype=np.float32)
+    if levels == BYTE:
+        check_levels(rows, levels, name)  # such as 0 to 16, which may be dark bytes or of another unit
+    return rows
 
 
 def folded(rows: np.ndarray, shape: Shape | None) -> np.ndarray:

@@ -29,6 +29,8 @@ from fewhot.plots.rows import (
 )
 
 _LISTED = 8
+_FINEST = 128
+"""Pixels a side: there are few pictures here, and what was lost of them is the question."""
 
 
 def reconstructions(
@@ -95,8 +97,8 @@ def _as_pictures(
     grid = figure.subplots(len(code), 4, squeeze=False, width_ratios=[1, 1, 5.7, 0.95])
     low, high = grey_range(original)
     for line, before, after in zip(grid, pictures(original, shape), pictures(decoded, shape), strict=True):
-        show(line[0], before, low, high)
-        show(line[1], after, low, high)
+        show(line[0], before, low, high, finest=_FINEST)
+        show(line[1], after, low, high, finest=_FINEST)
     grid[0][0].set_title("original", fontsize=SMALL, color=colours.muted)
     grid[0][1].set_title("decoded", fontsize=SMALL, color=colours.muted)
     _draw_codes(grid[:, 2:], code, names, colours)

@@ -182,7 +182,8 @@ def _use_in_words(sample: Sample) -> str:
 
 def _what_rows_show(sample: Sample) -> str:
     if sample.data.image_shape is not None:
-        return "Black is the smallest value, white the largest."
+        in_color = sample.data.image_shape[2:] not in ((), (1,))
+        return "Colors are those of the pixels." if in_color else "Black is the smallest value, white the largest."
     if sample.columns.profile:
         return "Each line runs over the columns of a row."
     scale = f", in {sample.columns.unit}" if sample.columns.scaled else ""
