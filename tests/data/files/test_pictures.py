@@ -219,7 +219,7 @@ def test_flat_bytes_are_squares_or_are_asked_about(columns: int, shape: tuple[in
 
 def test_a_table_of_bright_bytes_is_told_how_to_say_so(tmp_path: Path) -> None:
     np.savetxt(tmp_path / "x.csv", RNG.integers(0, 256, (20, 64)), fmt="%d", delimiter=",")
-    with pytest.warns(UserWarning, match=r"taken as counts; if they are pixels, give image_shape=8x8"):
+    with pytest.warns(UserWarning, match=r"taken as a table; if they are pixels, give image_shape=8x8"):
         assert read_file(tmp_path / "x.csv").image_shape is None
 
 

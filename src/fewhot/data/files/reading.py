@@ -210,7 +210,7 @@ def _mention_pixels(X: np.ndarray, path: Path) -> None:
     if are_bright(some):
         shape = squares(n)
         warn_caller(
-            f"{path} holds {n:,} columns of whole numbers from 0 to {some.max():.0f}, which are taken as counts; if "
+            f"{path} holds {n:,} columns of whole numbers from 0 to {some.max():.0f}, which are taken as a table; if "
             f"they are pixels, give image_shape={'HEIGHTxWIDTH' if shape is None else in_words(shape)}.",
             UserWarning,
         )
