@@ -135,6 +135,7 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
+@pytest.mark.filterwarnings("default")  # as outside of tests: Pillow warns of half a bomb
 @pytest.mark.parametrize("kind", BAD)
 def test_what_cannot_be_read_is_named_in_a_sentence(kind: str, tmp_path: Path) -> None:
     make, sentence = BAD[kind]
