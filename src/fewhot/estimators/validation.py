@@ -72,7 +72,7 @@ def dataset_of(estimator: BaseEstimator, X: Any, *, fitting: bool, name: str = "
 
     ``name`` is what the sentence calls the rows. A fit on texts keeps their vocabulary, by which later ones are read.
     """
-    if fitting:
+    if fitting and _reads_images(estimator):
         vars(estimator).update(image_shape_=None, _levels=1)
     if isinstance(X, TextDataset) or is_text(X):
         return _texts(estimator, X, fitting, name)
@@ -118,6 +118,8 @@ def _with_levels(estimator: Any, rows: Any, name: str) -> Any:
 
 def _levels(estimator: Any, rows: np.ndarray, shape: tuple[int, ...] | None, fitting: bool, name: str) -> int:
     """Return what rows are divided by: nothing but pixels is, as those of the fit were. A fit on images remembers."""
+    if fitting and not _reads_images(estimator):
+        return 1
     if fitting:
         estimator.image_shape_ = shape
         if shape is not None or _are_bytes_of_pixels(estimator, rows, name):
