@@ -95,7 +95,7 @@ def test_weights_are_compared_by_what_the_fit_would_end_with(make: Any, options:
     found = look(of)
     assert all(torch.equal(value, before[name]) for name, value in weights(of).items())
     assert watched(found) == found.get("objective", found["bound_at_target"])
-    shift_gates(of, dataset(), 2.0, seed=0)
+    shift_gates(of, [dataset()], 2.0, seed=0)
     assert look(of)["bound"] == pytest.approx(found["bound_at_target"], abs=1e-4)
 
 

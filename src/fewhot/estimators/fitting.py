@@ -33,7 +33,7 @@ from fewhot.training.run_folder import State
 from fewhot.training.settings import CLIP_FACTOR, UNCLIPPED
 
 _LEAST_HELD_OUT = 2
-_ENOUGH_HELD_OUT = 30  # fewer rows say too little of how many units are on; training rows are coded by heart
+_ENOUGH_HELD_OUT = 30  # fewer rows say too little of how many units are on
 _NAMED_COLUMNS = 5  # in a warning
 
 
@@ -192,15 +192,15 @@ class Fitting(Arguments):
         self._n_features_out = module.latent.n_latent
         self._built_with = self._structure()
         if not one_pass:
-            told = data if held_out is None or held_out.n_rows < _ENOUGH_HELD_OUT else held_out
-            self._finish(told.to(device))
-            warn_if_unused(self, told.to(device))
+            told = [data] if held_out is None or held_out.n_rows < _ENOUGH_HELD_OUT else [train, held_out]
+            self._finish([rows.to(device) for rows in told])
+            warn_if_unused(self, told[-1].to(device))
         ceiling = getattr(self, "max_active", None)
         self.references_ = None if one_pass else references_of(module, train.to(device), seed, ceiling)
         self._kept_words = None if one_pass else words_of(module, train.to(device), seed, ceiling)
 
-    def _finish(self, rows: Dataset) -> None:
-        """Do what is left to do after training, looking at held-out rows, or at all rows when they are too few."""
+    def _finish(self, rows: Sequence[Dataset]) -> None:
+        """Do what is left to do after training, looking at training and held-out rows, or at all when these are few."""
 
     def _new_module(self, train: Dataset, seed: int, n_steps: int) -> LatentModel:
         module = self._built(train.spec, seed, n_steps)

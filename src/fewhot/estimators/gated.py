@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -53,7 +54,7 @@ class GatedEstimator(LatentEstimator):
         has_dial = self._asked() is not None and self.recipe is None
         return DENSE_START_OF_TEXTS if has_dial and self._says_words(spec) else 0.0
 
-    def _finish(self, rows: Dataset) -> None:
+    def _finish(self, rows: Sequence[Dataset]) -> None:
         asked = self._asked()
         if asked is None:
             return
@@ -64,7 +65,7 @@ class GatedEstimator(LatentEstimator):
                 f"give the dial more steps to settle (max_steps=).",
                 ConvergenceWarning,
             )
-        if self.max_share is not None and largest_share > _allowed(self.max_share, rows.n_rows):
+        if self.max_share is not None and largest_share > _allowed(self.max_share, sum(part.n_rows for part in rows)):
             warn_caller(
                 f"No unit was to serve more than {self.max_share:.0%} of the rows, and one serves {largest_share:.0%} "
                 f"after {self.n_iter_} steps; give the dial more steps to settle (max_steps=), or a larger max_share.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -40,20 +40,27 @@ class GateShift(NamedTuple):
 
 
 @torch.no_grad()
-def shift_gates(model: LatentModel, data: Dataset, l0: float, seed: int) -> GateShift:
-    """Shift all gates alike so that the rows of ``data`` have ``l0`` active units on average.
+def shift_gates(model: LatentModel, rows: Sequence[Dataset], l0: float, seed: int) -> GateShift:
+    """Shift all gates alike so that rows have ``l0`` active units on average: as many of each part as of the others.
+
+    Rows that were trained on may have a tenth more units on than others; both are to be near the target.
 
     A unit is active where its margin is positive (a gate's logit, where units decide one by one), so the shift is minus
     the margin with as many above it as there should be active units. Any posterior gives a bound: the one reported
     afterwards belongs to the shifted gates.
     """
-    if data.n_rows > _MOST_ROWS:
-        data = data.subset(np.sort(np.random.default_rng(seed).choice(data.n_rows, _MOST_ROWS, replace=False)))
-    margins = _margins(model, data, seed)
+    n_rows = min(_MOST_ROWS // len(rows), *(part.n_rows for part in rows))
+    margins = torch.cat([_margins(model, _some(part, n_rows, seed), seed) for part in rows])
     shift = shift_to(margins, l0)
     _shift(model, shift)
     shares = (margins + shift > 0).float().mean(0)
     return GateShift(shift, float(shares.sum()), float(shares.max()))
+
+
+def _some(data: Dataset, n_rows: int, seed: int) -> Dataset:
+    if data.n_rows <= n_rows:
+        return data
+    return data.subset(np.sort(np.random.default_rng(seed).choice(data.n_rows, n_rows, replace=False)))
 
 
 def shift_to(margins: torch.Tensor, l0: float) -> float:
