@@ -23,7 +23,7 @@ from fewhot import FewhotError, RunFolder, SDLGMClassifier, SDLGMCounter
 from fewhot.core.errors import DivergedError
 from fewhot.core.records import Knobs
 from fewhot.distributions import SlotCounts
-from fewhot.estimators.thresholds import best_threshold
+from fewhot.estimators.thresholds import best_threshold, expected_threshold
 from fewhot.metrics import micro_f1, relaxation_gap, relaxed_bound
 from fewhot.metrics.code_kinds import encoded
 from fewhot.objectives.labels import count_likelihood, presence_likelihood, sample_likelihood
@@ -111,7 +111,7 @@ def test_probabilities_decisions_and_labels_agree(variant: str, tmp_path: Path) 
     assert ((p >= 0) & (p <= 1)).all()
     np.testing.assert_allclose(1 / (1 + np.exp(-model.decision_function(X))), p, atol=1e-5)
     np.testing.assert_array_equal(model.predict(X), p >= 0.3)
-    assert model.n_slots_ == Y.sum(1).max()
+    assert model.n_slots_ == 4 * Y.sum(1).max()
     model.save(tmp_path / "run")
     again = fh.load(tmp_path / "run", device="cpu")
     np.testing.assert_array_equal(again.predict_proba(X), p)
@@ -137,7 +137,7 @@ def test_the_network_reads_columns_standardised_or_as_they_are() -> None:
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 def test_smoothed_labels_keep_probabilities_from_the_ends(smoothing: float) -> None:
     easy = np.repeat(np.eye(4, dtype=np.float32), 50, axis=0)
-    arguments = SMALL | {"max_steps": 500, "n_iter_no_change": None, "learning_rate": 1e-2}
+    arguments = SMALL | {"max_steps": 500, "n_iter_no_change": None, "learning_rate": 1e-2, "hidden_dropout": 0.0}
     model = SDLGMClassifier(**arguments, label_loss="presence", n_slots=3, label_smoothing=smoothing)
     p = model.fit(easy, easy).predict_proba(easy)
     np.testing.assert_allclose(p[easy == 0], smoothing, atol=0.05)
@@ -302,12 +302,12 @@ def test_other_labels_are_refused(labels: Any) -> None:
     "arguments",
     [
         *({"n_slots": v} for v in (0, -1, 1.5)),
-        *({"threshold": v} for v in (-0.1, 1.1, "auto", None)),
+        *({"threshold": v} for v in (-0.1, 1.1, "best", None)),
         {"variant": "x"}, {"label_loss": "hinge"}, {"n_folds": 1}, {"threshold_average": "mean"},
         {"label_weight": 0}, {"dropout": 1.0}, {"weight_decay": -1}, {"drop_unlabelled": 1}, {"kl_weight": -1},
-        {"hidden_dropout": 1.0}, {"features": "raw"}, {"slots": "own"}, {"slots": "independent"},
-        {"label_smoothing": 0.6, "label_loss": "presence"}, {"label_smoothing": 0.1},
-        {"n_slots": 1}, {"threshold": "cv", "n_folds": 1000},
+        {"hidden_dropout": 1.0}, {"features": "raw"}, {"slots": "own"}, {"slots": "independent", "label_loss": "count"},
+        {"label_smoothing": 0.6, "label_loss": "presence"}, {"label_smoothing": 0.1, "label_loss": "count"},
+        {"n_slots": 1, "label_loss": "count"}, {"threshold": "cv", "n_folds": 1000},
     ],
     ids=str,
 )  # fmt: skip
@@ -315,6 +315,45 @@ def test_other_arguments_are_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(FewhotError) as caught:
         SDLGMClassifier(**QUICK | arguments).fit(X, Y)
     assert_one_sentence(caught.value)
+
+
+def test_the_expected_threshold_has_the_best_score_to_be_expected() -> None:
+    p = np.random.default_rng(0).beta(0.4, 1.0, (40, 3))
+    expected = [2 * p[p >= t].sum() / ((p >= t).sum() + p.sum()) for t in p.ravel()]
+    assert expected_threshold(p, "micro") == p.ravel()[np.argmax(expected)]
+    alone = [expected_threshold(p[:, [k]], "micro") for k in range(3)]
+    np.testing.assert_array_equal(expected_threshold(p, "macro"), alone)
+
+
+@pytest.mark.parametrize("average", ["micro", "macro"])
+def test_a_threshold_comes_with_the_fit_and_is_kept(average: str, tmp_path: Path) -> None:
+    model = SDLGMClassifier(**QUICK, threshold_average=average).fit(X, Y)
+    np.testing.assert_array_equal(model.threshold_, expected_threshold(model.predict_proba(X), average))
+    assert np.shape(model.threshold_) == (() if average == "micro" else (4,))
+    model.save(tmp_path / "run")
+    again = fh.load(tmp_path / "run", device="cpu")
+    np.testing.assert_array_equal(again.threshold_, model.threshold_)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_partial_fits_take_the_threshold_of_their_rows() -> None:
+    model = SDLGMClassifier(**QUICK).partial_fit(X, Y)
+    assert model.threshold_ == expected_threshold(model.predict_proba(X), "micro")
+
+
+@pytest.mark.parametrize("label_loss", ["presence", "count"])
+def test_a_fresh_model_has_labels_as_often_as_training_rows(label_loss: str) -> None:
+    tiny = SMALL | {"max_steps": 1, "learning_rate": 1e-9, "n_iter_no_change": None, "n_components": 3}
+    p = SDLGMClassifier(**tiny, label_loss=label_loss).fit(X, Y).predict_proba(X).mean(axis=0)
+    np.testing.assert_allclose(p, Y.mean(axis=0), atol=0.08)
+    published = SDLGMClassifier(**tiny, label_loss=label_loss, recipe="xu").fit(X, Y).predict_proba(X).mean(axis=0)
+    assert (published > Y.mean(axis=0) + 0.1).any()
+
+
+def test_single_values_far_out_do_not_decide_a_row() -> None:
+    far = np.concatenate([X, np.full((1, 8), 1e4, dtype=np.float32)])
+    p = SDLGMClassifier(**QUICK).fit(X, Y).decision_function(far)
+    assert np.abs(p[-1]).max() < 10 * np.abs(p[:-1]).max()
 
 
 def test_too_few_slots_are_enough_where_only_presence_is_asked() -> None:
@@ -327,7 +366,7 @@ def test_further_training_keeps_the_labels() -> None:
     assert model.partial_fit(X, Y).n_iter_ == 2 * steps
     with pytest.raises(FewhotError, match="4 labels"):
         model.partial_fit(X, Y[:, :2])
-    with pytest.raises(FewhotError, match="give a number"):
+    with pytest.raises(FewhotError, match="give a number or"):
         clone(model).set_params(threshold="cv").partial_fit(X, Y)
 
 
@@ -355,11 +394,11 @@ def test_labels_of_held_out_rows_are_compared_with_those_rows(labels: Any, sente
 
 def test_later_rows_have_no_more_labels_than_there_are_slots() -> None:
     few = Y.sum(axis=1) <= 2
-    model = SDLGMClassifier(**QUICK).partial_fit(X[few], Y[few])
+    model = SDLGMClassifier(**QUICK, label_loss="count").partial_fit(X[few], Y[few])
     with pytest.raises(FewhotError, match="fit it with n_slots=4"):
         model.partial_fit(X, Y)
     with pytest.raises(FewhotError, match="A row of y_val has 4 labels"):
-        SDLGMClassifier(**QUICK).fit(X[few], Y[few], X, Y)
+        SDLGMClassifier(**QUICK, label_loss="count").fit(X[few], Y[few], X, Y)
     assert np.isfinite(model.predict_proba(X)).all()
 
 

@@ -17,10 +17,19 @@ from fewhot.data import Dataset, LabelledDataset
 from fewhot.estimators.documentation import documented
 from fewhot.estimators.labels import indicator_matrix
 from fewhot.estimators.sdlgm_supervised import SupervisedSDLGM
-from fewhot.estimators.thresholds import MultiLabelMixin, check_threshold, cross_validated_threshold
+from fewhot.estimators.thresholds import (
+    MultiLabelMixin,
+    check_threshold,
+    cross_validated_threshold,
+    expected_threshold,
+)
 from fewhot.estimators.validation import dataset_of, rows_at
 from fewhot.likelihoods.base import Likelihood
+from fewhot.metrics.code_kinds import encoded_rows
 from fewhot.models import AgainstCollapse
+
+MOST_PROBABILITIES = 5_000_000
+"""How many are sorted for a threshold: of rows with a thousand labels, 5,000 rows."""
 
 
 @ESTIMATORS.register("SDLGMClassifier")
@@ -40,18 +49,22 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         With ``variant="con"``, units beside those of the labels.
     variant : {"dis", "gen", "con"}, default="dis"
         Labels given rows ("dis"); rows given labels, too ("gen"); rows given labels and further units ("con").
-    label_loss : {"count", "presence", "sample"}, default="count"
-        What is made likely: the labels as counts; that each is there, in closed form; or that each is in a soft draw.
+    label_loss : {"presence", "count", "sample"}, default="presence"
+        What is made likely: that each label is there, in closed form; the labels as counts; or that each is in a soft
+        draw. Of n labels that are sure, "count" gives each a probability of no more than .63 to .75.
     n_slots : int, default=None
-        The number :math:`L_0` of slots; None takes the largest number of labels of a training row, fewer than which
-        "count" cannot have.
+        The number :math:`L_0` of slots; None takes four times the largest number of labels of a training row, and that
+        number itself for "count", which cannot have fewer, and "sample".
     slots : {"shared", "independent"}, default="shared"
         Whether all slots of a row share one law, or each has its own, for "presence" and "sample". As many independent
         slots as there are labels begin with one each: labels by themselves, which learn what goes together.
-    threshold : float or "cv", default=0.5
-        The probability from which a label is predicted; "cv" chooses it by cross-validation on the training rows.
+    threshold : float, "auto" or "cv", default="auto"
+        The probability from which a label is predicted. "auto" takes the one with the best F1 score that the model's
+        own probabilities of held-out rows, or of all rows where those are few, let one expect; "cv" chooses it by
+        cross-validation on the training rows.
     threshold_average : {"micro", "macro"}, default="micro"
-        Whose F1 score "cv" looks at: of all labels together, or the mean of each label's.
+        Which F1 score is meant: of all labels together, or the mean of each label's, for which "auto" takes a threshold
+        for every label.
     n_folds : int, default=5
         Folds of that cross-validation.
     drop_unlabelled : bool, default=False
@@ -68,7 +81,7 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         that were brought to one scale before, such as by scikit-learn's QuantileTransformer.
     dropout : float, default=0.0
         Share of a row's features that are left out in training, anew in every step.
-    hidden_dropout : float, default=0.0
+    hidden_dropout : float, default=0.5
         The same for the last hidden layer.
     weight_decay : float, default=0.0
         Decoupled weight decay, for data with few rows.
@@ -79,7 +92,7 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
     {learned}
     classes_ : ndarray of shape (n_labels,)
         The labels: names of columns where a frame was given, else their numbers.
-    threshold_ : float
+    threshold_ : float or ndarray of shape (n_labels,)
         The probability from which a label is predicted.
     n_slots_ : int
         The number of slots.
@@ -99,17 +112,17 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
 
     n_labels_: int
     classes_: np.ndarray
-    threshold_: float
+    threshold_: float | np.ndarray
 
     def __init__(
         self,
         n_components: int = 32,
         *,
         variant: str = "dis",
-        label_loss: str = "count",
+        label_loss: str = "presence",
         n_slots: int | None = None,
         slots: str = "shared",
-        threshold: float | str = 0.5,
+        threshold: float | str = "auto",
         threshold_average: str = "micro",
         n_folds: int = 5,
         drop_unlabelled: bool = False,
@@ -118,7 +131,7 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         kl_weight: float = 1.0,
         features: str = "auto",
         dropout: float = 0.0,
-        hidden_dropout: float = 0.0,
+        hidden_dropout: float = 0.5,
         weight_decay: float = 0.0,
         hidden_layer_sizes: Sequence[int] | None = None,
         likelihood: str | Likelihood = "auto",
@@ -197,15 +210,21 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         return super().fit(X, y, X_val, y_val)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Go through X once more, beginning a model at the first call; the threshold must be a number."""
+        """Go through X once more, beginning a model at the first call.
+
+        A threshold that is "auto" is that of the rows of the last call; "cv" is refused.
+        """
         self._check_parameters()
         if self.threshold == "cv":
             raise InvalidParameterError(
-                "threshold='cv' fits on folds of all rows, and partial_fit sees a part of them; give a number."
+                "threshold='cv' fits on folds of all rows, and partial_fit sees a part; give a number or 'auto'."
             )
         if self.drop_unlabelled:
             X, y = self._labelled_rows(X, y)
-        return super().partial_fit(X, y)
+        super().partial_fit(X, y)
+        if self.threshold == "auto":
+            self._expect(self._rows(X))
+        return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each label, (n, K), as the encoder says it: ``refine_steps`` is for codes."""
@@ -217,8 +236,23 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
 
     def _begin(self, X: Any, data: Dataset, seed: int) -> None:
         assert isinstance(data, LabelledDataset)
-        cross_validates = self.threshold == "cv"
-        self.threshold_ = self._cross_validated(X, data, seed) if cross_validates else float(self.threshold)
+        if self.threshold == "cv":
+            self.threshold_ = self._cross_validated(X, data, seed)
+        elif self.threshold != "auto":
+            self.threshold_ = float(self.threshold)
+
+    def _finish(self, rows: Dataset) -> None:
+        super()._finish(rows)
+        if self.threshold == "auto":
+            self._expect(rows)
+
+    def _expect(self, rows: Dataset) -> None:
+        """Keep the threshold with the best F1 score to be expected on such rows."""
+        most = max(1, MOST_PROBABILITIES // self.n_labels_)
+        if rows.n_rows > most:
+            rows = rows.subset(np.linspace(0, rows.n_rows - 1, most).astype(np.int64))
+        probabilities = self._of_encoded(encoded_rows(self, rows), "probs")
+        self.threshold_ = expected_threshold(probabilities, self.threshold_average)
 
     def _labels(self, y: Any, n_rows: int, name: str = "y") -> np.ndarray:
         return indicator_matrix(y, n_rows, name)
@@ -244,11 +278,12 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         )
 
     def _fitted_state(self) -> dict[str, Any]:
-        return {**super()._fitted_state(), "threshold": self.threshold_}
+        return {**super()._fitted_state(), "threshold": np.asarray(self.threshold_).tolist()}
 
     def _restore_state(self, state: dict[str, Any]) -> None:
         super()._restore_state(state)
-        self.threshold_ = float(state["threshold"])
+        threshold = state["threshold"]
+        self.threshold_ = np.asarray(threshold) if isinstance(threshold, list) else float(threshold)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -257,5 +292,5 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
                 "label_loss='count' is the law of counts from slots that share theirs, and slots='independent' do not; "
                 "give label_loss='presence'."
             )
-        check_threshold(self.threshold, self.threshold_average, self.n_folds)
+        check_threshold(self.threshold, self.threshold_average, self.n_folds, ("auto", "cv"))
         truth("drop_unlabelled", self.drop_unlabelled)

@@ -46,7 +46,7 @@ class SDLGMCounter(RegressorMixin, SupervisedSDLGM):
         that were brought to one scale before, such as by scikit-learn's QuantileTransformer.
     dropout : float, default=0.0
         Share of a row's features that are left out in training, anew in every step.
-    hidden_dropout : float, default=0.0
+    hidden_dropout : float, default=0.5
         The same for the last hidden layer.
     weight_decay : float, default=0.0
         Decoupled weight decay, for data with few rows.
@@ -84,7 +84,7 @@ class SDLGMCounter(RegressorMixin, SupervisedSDLGM):
         kl_weight: float = 1.0,
         features: str = "auto",
         dropout: float = 0.0,
-        hidden_dropout: float = 0.0,
+        hidden_dropout: float = 0.5,
         weight_decay: float = 0.0,
         hidden_layer_sizes: Sequence[int] | None = None,
         likelihood: str | Likelihood = "auto",

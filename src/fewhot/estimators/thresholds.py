@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ F1 = {"micro": micro_f1, "macro": macro_f1}
 class MultiLabelMixin(ClassifierMixin):
     """Predict labels from their probabilities, and tell scikit-learn that rows have any number of them."""
 
-    threshold_: float
+    threshold_: float | np.ndarray
     classes_: np.ndarray
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -103,10 +103,26 @@ def best_threshold(labels: np.ndarray, probabilities: np.ndarray, average: str) 
     return float(candidates[best]), float(scores[best])
 
 
-def check_threshold(threshold: Any, average: str, n_folds: Any) -> None:
-    """Refuse a threshold that is no probability and not "cv", and a way to choose it that there is not."""
+def expected_threshold(probabilities: np.ndarray, average: str) -> float | np.ndarray:
+    r"""Return the threshold with the best F1 score to be expected of labels that are there with these probabilities.
+
+    .. math:: \max_t \frac{2\sum_{p \ge t} p}{|\{p \ge t\}| + \sum p}
+
+    No label is looked at. "micro" gives one threshold for all labels, "macro" one for each of them, (K,).
+    """
+    p = probabilities.reshape(-1, 1) if average == "micro" else probabilities
+    p = -np.sort(-p.astype(np.float64), axis=0)
+    found = np.cumsum(p, axis=0)
+    n_said = np.arange(1, len(p) + 1)[:, None]
+    best = (2 * found / (n_said + found[-1])).argmax(axis=0)
+    thresholds = p[best, np.arange(p.shape[1])]
+    return float(thresholds[0]) if average == "micro" else thresholds
+
+
+def check_threshold(threshold: Any, average: str, n_folds: Any, names: Sequence[str] = ("cv",)) -> None:
+    """Refuse a threshold that is neither a probability nor one of ``names``, and a way to choose it there is not."""
     if isinstance(threshold, str):
-        one_of("threshold", threshold, ("cv",))
+        one_of("threshold", threshold, names)
     else:
         real_number("threshold", threshold, low=0, high=1)
     one_of("threshold_average", average, tuple(F1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fewhot.core.checks import one_of, truth
+from fewhot.core.checks import one_of, real_number, truth
 from fewhot.core.errors import InvalidInputError
 from fewhot.core.parts import Part
 from fewhot.core.records import ColumnMoments, DataSpec, Dense, Ragged, Rows, as_numbers
@@ -50,15 +50,17 @@ class Standardise(Features):
     """Columns with mean 0 and deviation 1; with ``centre=False``, for sparse rows, zeros stay zeros.
 
     With ``together`` all columns are divided by one number, the root mean square of their deviations. The same rows
-    give the same features whether they come dense or sparse.
+    give the same features whether they come dense or sparse. What lies farther out than ``limit`` deviations grows with
+    its logarithm from there on, so that single values of columns with long tails do not decide a row.
     """
 
     loc: Tensor
     scale: Tensor
 
-    def __init__(self, n_columns: int, centre: bool = True, together: bool = False) -> None:
+    def __init__(self, n_columns: int, centre: bool = True, together: bool = False, limit: float | None = None) -> None:
         super().__init__()
         self.n_columns = n_columns
+        self.limit = None if limit is None else real_number("limit", limit, low=0, open_low=True)
         self.centre = one_of("centre", centre, (True, False))
         self.together = one_of("together", together, (True, False))
         self.register_buffer("loc", torch.zeros(n_columns))
@@ -73,9 +75,15 @@ class Standardise(Features):
         """Return the scaled rows."""
         x = as_numbers(x)
         if isinstance(x, Ragged) and not self.centre:
-            return x._replace(values=x.values / self.scale[x.indices])
+            return x._replace(values=self._limited(x.values / self.scale[x.indices]))
         rows = x.dense() - self.loc if self.centre else x.dense()
-        return Dense(rows / self.scale)
+        return Dense(self._limited(rows / self.scale))
+
+    def _limited(self, z: Tensor) -> Tensor:
+        if self.limit is None:
+            return z
+        beyond = (z.abs() - self.limit).clamp(min=0)
+        return z.clamp(-self.limit, self.limit) + z.sign() * beyond.log1p()
 
 
 @FEATURES.register("proportions")

@@ -23,6 +23,8 @@ from fewhot.latents.choices import ChoiceEstimator, SecondOrder, Temperatures
 
 EXACT = Knobs(gates="exact")
 LEAST_TEMPERATURE = 0.1
+LEAST_CHANCE, MOST_ON = 1e-6, 0.95
+"""How rarely a slot begins with a unit at least, and how often it begins on at most."""
 
 
 @LATENTS.register("slot-counts")
@@ -113,6 +115,14 @@ class SlotCountsLatent(Latent):
         """Add ``shift`` to the logit of every gate."""
         head = self.gate_head if self.n_gate_in else self.heads
         head.bias[: self._widths[0]].add_(shift)
+
+    @torch.no_grad()
+    def start_at(self, chances: Tensor) -> None:
+        """Let slots that share their law begin with these probabilities of the first units; others have their mean."""
+        others = chances.new_full((self.n_latent - len(chances),), float(chances.mean()))
+        chances = torch.cat([chances, others]).clamp(min=LEAST_CHANCE)
+        on = float(chances.sum().clamp(max=MOST_ON))
+        self.heads.bias.copy_(torch.cat([torch.tensor([math.log(on / (1 - on))]), chances.log()]))
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
         """Read heads that an older version saved one by one, too."""

@@ -13,6 +13,7 @@ from fewhot.core.devices import in_float32, matrix_precision
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import Batch, Knobs, Noise
 from fewhot.core.seeding import resolve_seed, stream
+from fewhot.data import Dataset
 from fewhot.metrics.examples import transformed
 from fewhot.metrics.libraries import library
 
@@ -96,7 +97,11 @@ def check_unrefined(estimator: Any, kind: str) -> None:
 
 def encoded(estimator: Any, X: Any) -> Iterator[tuple[Batch, Any]]:
     """Yield batches of rows as the model observes them, with the encoder's local parameters; in float32."""
-    data = estimator._rows(X)
+    yield from encoded_rows(estimator, estimator._rows(X))
+
+
+def encoded_rows(estimator: Any, data: Dataset) -> Iterator[tuple[Batch, Any]]:
+    """Yield what `encoded` does, of rows that were read before."""
     module = estimator.module_
     with torch.no_grad(), in_float32(), matrix_precision("float32", data.device):
         first = module.bank(_ENCODING_DRAWS, estimator.seed_, "refinement", data.device)[0]

@@ -8,7 +8,8 @@ from torch import nn
 
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import MODELS
-from fewhot.features import Identity
+from fewhot.features import Identity, Standardise
+from fewhot.features.transforms import Features
 from fewhot.inference import Amortised
 from fewhot.latents import SlotCountsLatent, WithoutGradient, choice_estimator
 from fewhot.likelihoods.base import Likelihood
@@ -23,6 +24,9 @@ OWN_LABEL = 4.0
 """By how many nats a slot of its own law prefers one label to begin with, where there are slots for all."""
 SHARED_RATE, INDEPENDENT_RATE = 0.5, 0.1
 """How often slots are on to begin with."""
+FARTHEST = 3.0
+"""From how many deviations on standardized features grow with their logarithm. Columns with long tails otherwise decide
+rows by themselves: on birds 3.20 nats per row became 2.87, and nothing changed on emotions and CAL500."""
 VARIANTS = ("dis", "gen", "con")
 FEATURES = ("auto", "as-is")
 
@@ -44,6 +48,7 @@ def sdlgm_labels(
     likelihood: str | Likelihood = "auto",
     observation: str = "as-is",
     features: str = "auto",
+    limit: float | None = FARTHEST,
     alpha: float = 0.5,
     kl_weight: float = 1.0,
     estimator: str = "second-order",
@@ -59,12 +64,14 @@ def sdlgm_labels(
 
     ``"dis"`` has the last term alone, and no decoder; ``"gen"`` a code of the labels alone; ``"con"`` further units
     beside them, ``n_latent`` in all, that say what labels leave open. ``shared`` slots have one law for all; others
-    one each, which begins with a label of its own where there are slots for all labels.
+    one each, which begins with a label of its own where there are slots for all labels. Standardized features grow
+    with their logarithm beyond ``limit``.
     """
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
     body = encoder_for(seen, hidden_layer_sizes, encoder)
-    body = Encoder(Identity() if features == "as-is" else body.features, body.body, dropout, hidden_dropout)
+    read = Identity() if features == "as-is" else _limited(body.features, limit)
+    body = Encoder(read, body.body, dropout, hidden_dropout)
     discriminative = variant == "dis"
     of_any_rows = discriminative and likelihood == "auto" and seen.kind != "text"
     head = likelihood_for(seen, "gaussian" if of_any_rows else likelihood)
@@ -91,3 +98,10 @@ def sdlgm_labels(
         inference=Amortised(weight_decay=weight_decay, decoupled_weight_decay=True),
         schedules={"learning_rate": rate_decay(n_steps)},
     )
+
+
+def _limited(features: Features, limit: float | None) -> Features:
+    """Return features whose values far from the mean of their column are brought in; pixels are left alone."""
+    if not isinstance(features, Standardise) or features.together:
+        return features
+    return Standardise(features.n_columns, features.centre, limit=limit)

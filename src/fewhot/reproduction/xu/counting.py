@@ -80,6 +80,8 @@ def _fitted(settings: Mapping[str, Any]) -> Any:
         )
     return SDLGMCounter(
         n_slots=N_PLACES,
+        recipe="xu",
+        hidden_dropout=0.0,
         encoder=Places(N_PLACES) if settings["model"] == "places" else "mlp",
         learning_rate=2e-3 if settings["model"] == "places" else 1e-3,
         max_steps=settings["steps"],

@@ -181,10 +181,10 @@ def _said_by_folds(make: Callable[[], Any], known: Rows, X_test: np.ndarray, n_f
 
 def _maker(settings: Mapping[str, Any], options: Mapping[str, Any], seed: int) -> Any:
     device = "auto" if settings["data"] in MANY_LABELS else "cpu"  # few labels are no work for another device
-    common = {**options, "max_steps": settings["steps"], "random_state": seed, "device": device}
+    common = {"threshold": 0.5, **options, "max_steps": settings["steps"], "random_state": seed, "device": device}
     if settings["model"] in HEADS:
         return lambda: LabelHead(settings["model"], **common)
-    return lambda: SDLGMClassifier(variant=settings["model"], n_iter_no_change=None, **common)
+    return lambda: SDLGMClassifier(variant=settings["model"], recipe="xu", n_iter_no_change=None, **common)
 
 
 def split_of(name: str, split: str, seed: int, data_dir: Path | None) -> tuple[Rows, Rows]:
