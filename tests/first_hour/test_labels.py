@@ -91,10 +91,10 @@ def test_a_first_fit_of_labels_is_no_worse_than_logistic_regression() -> None:
 
 def test_labels_that_are_sure_are_as_good_as_certain() -> None:
     rng = np.random.default_rng(0)
-    Y = np.zeros((600, 12), dtype=int)
+    Y = np.zeros((400, 12), dtype=int)
     for row in Y:
         row[rng.choice(12, 4, replace=False)] = 1
-    p = fh.SDLGMClassifier(random_state=0, max_steps=1000).fit(Y + rng.normal(0, 0.1, Y.shape), Y).predict_proba(Y)
+    p = fh.SDLGMClassifier(random_state=0, max_steps=500).fit(Y + rng.normal(0, 0.1, Y.shape), Y).predict_proba(Y)
     assert p[Y == 1].min() > 0.85
     assert p[Y == 0].max() < 0.15
 
@@ -113,7 +113,7 @@ def test_large_real_tables(name: str) -> None:
 
 @pytest.mark.slow
 def test_counts_of_digits_are_no_worse_than_linear_ones() -> None:
-    above = []
+    found = []
     for seed in range(3):
         digits = load_digits()
         order = np.random.default_rng(seed).permutation(len(digits.target))
@@ -122,10 +122,12 @@ def test_counts_of_digits_are_no_worse_than_linear_ones() -> None:
             for rows, n_rows in ((order[:1400], 3000), (order[1400:], 1000))
         )
         scaler = StandardScaler().fit(train.X)
+        above = {}
         ours = r2_score(test.counts, fh.SDLGMCounter(random_state=seed).fit(train.X, train.counts).predict(test.X))
         for linear in (Ridge, PoissonRegressor):
             told = [
                 linear().fit(scaler.transform(train.X), y).predict(scaler.transform(test.X)) for y in train.counts.T
             ]
-            above.append(ours - r2_score(test.counts, np.clip(np.stack(told, axis=1), 0, None)))
-    assert min(above) > 0, above
+            above[linear.__name__] = ours - r2_score(test.counts, np.clip(np.stack(told, axis=1), 0, None))
+        found.append(above)
+    check(found)
