@@ -327,7 +327,7 @@ def test_the_expected_threshold_has_the_best_score_to_be_expected() -> None:
 
 @pytest.mark.parametrize("average", ["micro", "macro"])
 def test_a_threshold_comes_with_the_fit_and_is_kept(average: str, tmp_path: Path) -> None:
-    model = SDLGMClassifier(**QUICK, threshold_average=average).fit(X, Y)
+    model = SDLGMClassifier(**QUICK, threshold_average=average, n_iter_no_change=None).fit(X, Y)
     np.testing.assert_array_equal(model.threshold_, expected_threshold(model.predict_proba(X), average))
     assert np.shape(model.threshold_) == (() if average == "micro" else (4,))
     model.save(tmp_path / "run")
