@@ -64,3 +64,10 @@ def test_a_survey_is_fitted_better_than_its_columns_alone() -> None:
     found = fh.VSC(16, l0=3, max_steps=800, device="cpu", random_state=0).fit(rows[:500])
     summary = summarise(found, rows[500:])
     assert summary.value("bound") > summary.value("reference_columns")
+
+
+@pytest.mark.parametrize("scale", [9.9e4, 1.1e5, 1e17])
+def test_wide_columns_are_as_likely_as_their_density(scale: float) -> None:
+    x = np.rint(scale * np.random.default_rng(0).normal(size=(50, 1)))
+    mean, variance = x.mean(axis=0), np.array([scale**2])
+    np.testing.assert_allclose(_log_measured(x, mean, variance), norm(mean, scale).logpdf(x), rtol=1e-6)

@@ -59,6 +59,8 @@ def test_every_number_is_explained() -> None:
     counts = np.rint(9 * X)
     nfa = fh.NFA(2, n_layers=1, max_steps=200, kl_weight=0.1, random_state=0)  # some units vary
     found |= {number.name for number in summarise(nfa.fit(counts), counts).numbers}
+    likes = (X > 0.7).astype(float)
+    found |= {number.name for number in summarise(fh.NFA(2, max_steps=20, random_state=0).fit(likes), likes).numbers}
     table = text("reference/run-folder.md").partition("## metrics.json")[2]
     first_cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
     assert found == set(re.findall(r"`(\w+)`", " ".join(first_cells)))

@@ -53,7 +53,13 @@ def test_it_counts_and_is_saved(tmp_path: Path) -> None:
     images[0, 1:3], images[1, :, 2:4], images[2, 3:, 3:] = 1, 1, 1
     made = compose(images, np.arange(3), 600, n_places=3, random_state=0)
     model = SDLGMCounter(
-        encoder=body(n_kinds=8), n_slots=3, max_steps=800, learning_rate=5e-3, n_iter_no_change=None, random_state=0
+        encoder=body(n_kinds=8),
+        n_slots=3,
+        hidden_dropout=0.0,
+        max_steps=800,
+        learning_rate=5e-3,
+        n_iter_no_change=None,
+        random_state=0,
     )
     model.fit(made.X[:500], made.counts[:500])
     assert np.square(model.predict(made.X[500:]) - made.counts[500:]).mean() < 0.02

@@ -31,6 +31,9 @@ from fewhot.models import AgainstCollapse
 MOST_PROBABILITIES = 5_000_000
 """How many are sorted for a threshold: of rows with a thousand labels, 5,000 rows."""
 
+_ENOUGH_ROWS = 100
+"""From so many held-out rows on, a threshold is chosen by these alone."""
+
 
 @ESTIMATORS.register("SDLGMClassifier")
 @documented
@@ -223,7 +226,7 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
             X, y = self._labelled_rows(X, y)
         super().partial_fit(X, y)
         if self.threshold == "auto":
-            self._expect(self._rows(X))
+            self._expect([self._rows(X)])
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -241,18 +244,19 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         elif self.threshold != "auto":
             self.threshold_ = float(self.threshold)
 
-    def _finish(self, rows: Dataset) -> None:
+    def _finish(self, rows: Sequence[Dataset]) -> None:
         super()._finish(rows)
         if self.threshold == "auto":
-            self._expect(rows)
+            self._expect(rows if rows[-1].n_rows < _ENOUGH_ROWS else rows[-1:])
 
-    def _expect(self, rows: Dataset) -> None:
+    def _expect(self, parts: Sequence[Dataset]) -> None:
         """Keep the threshold with the best F1 score to be expected on such rows."""
-        most = max(1, MOST_PROBABILITIES // self.n_labels_)
-        if rows.n_rows > most:
-            rows = rows.subset(np.linspace(0, rows.n_rows - 1, most).astype(np.int64))
-        probabilities = self._of_encoded(encoded_rows(self, rows), "probs")
-        self.threshold_ = expected_threshold(probabilities, self.threshold_average)
+        most = max(1, MOST_PROBABILITIES // self.n_labels_ // len(parts))
+        found: list[np.ndarray] = []
+        for rows in parts:
+            some = np.linspace(0, rows.n_rows - 1, min(most, rows.n_rows)).astype(np.int64)
+            found.append(self._of_encoded(encoded_rows(self, rows.subset(some)), "probs"))
+        self.threshold_ = expected_threshold(np.concatenate(found), self.threshold_average)
 
     def _labels(self, y: Any, n_rows: int, name: str = "y") -> np.ndarray:
         return indicator_matrix(y, n_rows, name)
