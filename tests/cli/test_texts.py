@@ -20,6 +20,7 @@ from .commands import SMALL, done, invoke, parsed, refused
 
 SAYINGS = {"sea": ["The sea is blue!", "Waves, of the sea"], "sun": ["The sun is hot.", "hot dry air"]}
 TEXTS = ["--text", "review", "--label", "kind"]
+IN_ORDER = ["--set", "encoder=gru"]
 pytestmark = pytest.mark.filterwarnings("ignore:.*texts have more than")
 
 
@@ -37,7 +38,7 @@ def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a finished run on texts; look, do not change."""
     folder = tmp_path_factory.mktemp("spoken")
     options = ["--split", "train", "--n-words", "6", "--max-length", "3", "--quiet"]
-    done("fit", reviews(folder), *TEXTS, *SMALL, *options, "--out", folder / "run")
+    done("fit", reviews(folder), *TEXTS, *SMALL, *IN_ORDER, *options, "--out", folder / "run")
     return folder / "run"
 
 
@@ -72,9 +73,19 @@ def test_the_words_of_units_are_told_beside_the_numbers(spoken: Path, table: Pat
 
 def test_the_model_is_the_one_that_python_fits(spoken: Path, table: Path) -> None:
     texts = open_data(table, "train", text="review").X
-    own = fh.VSC(8, l0=4, hidden_layer_sizes=(16,), max_steps=30, device="cpu", random_state=0)
+    own = fh.VSC(8, l0=4, encoder="gru", hidden_layer_sizes=(16,), max_steps=30, device="cpu", random_state=0)
     own.fit(text_dataset(texts, n_words=6, max_length=3))
     np.testing.assert_array_equal(fh.load(spoken, device="cpu").score_samples(texts), own.score_samples(texts))
+
+
+def test_texts_are_bags_of_words_unless_set_otherwise(spoken: Path, tmp_path: Path) -> None:
+    done("fit", reviews(tmp_path), *TEXTS, *SMALL, "--split", "train", "--quiet", "--out", tmp_path / "run")
+    counted = fh.load(tmp_path / "run", device="cpu")
+    own = fh.VSC(8, l0=4, hidden_layer_sizes=(16,), max_steps=30, device="cpu", random_state=0)
+    texts = open_data(tmp_path / "reviews.csv", "train", text="review").X
+    np.testing.assert_array_equal(counted.score_samples(texts), own.fit(texts).score_samples(texts))
+    assert (counted.likelihood_, counted.says_texts) == ("multinomial", False)
+    assert fh.load(spoken, device="cpu").says_texts
 
 
 def test_settings_and_data_are_recorded(spoken: Path, table: Path) -> None:
@@ -124,12 +135,13 @@ def test_a_text_of_ten_thousand_words_is_fitted_and_coded(tmp_path: Path) -> Non
     assert "61 texts in 8 units" in done("encode", tmp_path / "run", path, "--out", tmp_path / "codes.npz").output
 
 
-def test_texts_of_any_file_and_model_are_fitted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("read", [[], IN_ORDER], ids=["counted", "in order"])
+def test_texts_of_any_file_and_model_are_fitted(tmp_path: Path, read: list[str]) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text("".join(json.dumps({"body": f"{word} sea", "n": i}) + "\n" for i, word in enumerate("abcd" * 6)))
     small = ["--n-components", "4", "--hidden", "8", "--max-steps", "3", "--device", "cpu", "--quiet"]
-    for model in ("vae", "nfa"):
-        done("fit", path, "--text", "body", "--model", model, *small, "--out", tmp_path / model)
+    for model, options in (("vae", read), ("nfa", [])):
+        done("fit", path, "--text", "body", "--model", model, *small, *options, "--out", tmp_path / model)
         assert "24 texts" in (tmp_path / model / "report.html").read_text()
     done("sample", tmp_path / "nfa", "--n", "3", "--out", tmp_path / "s.csv")
     assert sorted((tmp_path / "s.csv").read_text().splitlines()[0].split(",")) == ["a", "b", "c", "d", "sea"]
@@ -142,8 +154,11 @@ def test_other_texts_are_judged_by_their_own_file(tmp_path: Path) -> None:
     assert parsed(told)["rows"] == "5 texts of held-out.txt, not seen in the fit"
 
 
-def test_a_stopped_fit_goes_on_to_the_same_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = [reviews(tmp_path), *TEXTS, *SMALL, "--max-length", "3", "--checkpoint-seconds", "0.0001", "--quiet"]
+@pytest.mark.parametrize("read", [[], IN_ORDER], ids=["counted", "in order"])
+def test_a_stopped_fit_goes_on_to_the_same_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: list[str]
+) -> None:
+    words = [reviews(tmp_path), *TEXTS, *SMALL, *read, "--max-length", "3", "--checkpoint-seconds", "0.0001", "--quiet"]
     done("fit", *words, "--out", tmp_path / "whole")
     write, written = fh.RunFolder.write, []
 
@@ -270,7 +285,7 @@ def test_texts_and_numbers_do_not_mix(spoken: Path, fitted: Path, tmp_path: Path
         ([*TEXTS, "--n-words", "0"], "n_words is 0"),
         ([*TEXTS, "--max-length", "-1"], "max_length is -1"),
         ([*TEXTS, "--set", "max_length=many"], "max_length is 'many'; it takes"),
-        ([*TEXTS, "--set", "prior=pseudo-inputs"], "encoder"),
+        ([*TEXTS, *IN_ORDER, "--set", "prior=pseudo-inputs"], "the encoder reads texts; give encoder='mlp'"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(tmp_path: Path, words: list[str], said: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -165,15 +166,15 @@ def _other_columns(folder: Path) -> str:
 
 
 def test_a_model_of_texts_writes_texts_one_a_line(tmp_path: Path) -> None:
-    model = fh.VAE(2, hidden_layer_sizes=(8,), max_steps=2, random_state=0).fit(["hot sun", "blue sea"] * 10)
+    small: dict[str, Any] = {"hidden_layer_sizes": (8,), "max_steps": 2, "random_state": 0}
     run = tmp_path / "run"
-    model.save(run)
+    fh.VAE(2, encoder="gru", **small).fit(["hot sun", "blue sea"] * 10).save(run)
     assert "3 texts" in done("sample", run, "--n", "3").output
     assert len((run / "samples.txt").read_text().splitlines()) == 3
     assert "no .txt file" in refused("sample", run, "--out", tmp_path / "samples.csv")
-    counted = fh.VAE(2, likelihood="multinomial", hidden_layer_sizes=(8,), max_steps=2, random_state=0)
-    counted.fit(["hot sun", "blue sea"] * 10).save(tmp_path / "counts")
+    fh.VAE(2, **small).fit(["hot sun", "blue sea"] * 10).save(tmp_path / "counts")
     assert "3 rows" in done("sample", tmp_path / "counts", "--n", "3").output
+    assert not (tmp_path / "counts" / "samples.txt").exists()
 
 
 @pytest.mark.parametrize("command", ["encode", "evaluate", "sample", "report"])

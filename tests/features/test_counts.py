@@ -40,17 +40,26 @@ def test_the_smooth_weights_are_those_of_scikit_learn() -> None:
     torch.testing.assert_close(tf_idf(x, smooth=True)(Dense(x)).x, torch.tensor(expected, dtype=torch.float32))
 
 
-def test_a_column_that_training_has_not_seen_is_weighted_as_in_the_smooth_form() -> None:
+def test_a_column_that_training_has_not_seen_weighs_nothing() -> None:
     x = rows("counts", n_rows=20)
+    later = x.clone()
     x[:, 2] = 0
     plain, smooth = tf_idf(x), tf_idf(x, smooth=True)
-    assert plain.idf[2] == smooth.idf[2] == pytest.approx(1 + math.log(21))
-    assert (plain.idf[:2] != smooth.idf[:2]).all()
+    seen = [0, 1, 3, 4]
+    assert plain.idf[2] == smooth.idf[2] == 0
+    assert (plain.idf[seen] > 0).all()
+    assert (plain.idf[seen] != smooth.idf[seen]).all()
+    assert (later[:, 2] != 0).any()
+    for transform in (plain, smooth):
+        for with_it, without in zip(both_kinds(later), both_kinds(x), strict=True):
+            torch.testing.assert_close(transform(with_it).dense(), transform(without).dense())
 
 
 def test_rows_that_have_every_column_keep_some_weight() -> None:
     x = torch.ones(6, 3)
     assert (tf_idf(x)(Dense(x)).x > 0).all()
+    x[:, 1] = 0
+    assert torch.equal(tf_idf(x).idf, torch.tensor([1.0, 0.0, 1.0]))
 
 
 @pytest.mark.parametrize("transform", [Proportions(), UnitLength()], ids=["proportions", "unit-length"])

@@ -26,6 +26,13 @@ SMALL: dict[str, Any] = {"hidden_layer_sizes": (16,), "batch_size": 20, "max_ste
 
 @pytest.fixture(scope="module")
 def words() -> Any:
+    """Return a model that says texts word by word."""
+    return fh.VSC(8, l0=2, encoder="gru", **SMALL).fit(TEXTS)
+
+
+@pytest.fixture(scope="module")
+def bags() -> Any:
+    """Return a model of bags of words, as it is by default."""
     return fh.VSC(8, l0=2, **SMALL).fit(TEXTS)
 
 
@@ -34,7 +41,7 @@ def counts() -> Any:
     return fh.NFA(4, **SMALL).fit(TEXTS)
 
 
-@pytest.mark.parametrize("kind", ["words", "counts"])
+@pytest.mark.parametrize("kind", ["words", "bags", "counts"])
 def test_top_words_are_those_of_the_texts(kind: str, request: pytest.FixtureRequest) -> None:
     model = request.getfixturevalue(kind)
     n = len(model.vocabulary_.known)
@@ -56,7 +63,7 @@ def test_top_words_are_those_of_the_texts(kind: str, request: pytest.FixtureRequ
         lambda model: plots.interpolation(model, TEXTS[0], TEXTS[1]),
     ],
 )
-@pytest.mark.parametrize("kind", ["words", "counts"])
+@pytest.mark.parametrize("kind", ["words", "bags", "counts"])
 def test_what_is_for_numbers_refuses_models_of_texts(look: Any, kind: str, request: pytest.FixtureRequest) -> None:
     with pytest.raises(InvalidParameterError, match="was fitted on texts, and this is for models of rows of numbers"):
         look(request.getfixturevalue(kind))
@@ -110,22 +117,27 @@ def test_one_text_is_walked_from(words: Any, x: Any) -> None:
         metrics.interpolate(words, x, TEXTS[0])
 
 
-def test_counts_of_words_are_not_walked_between(counts: Any) -> None:
-    for look in (lambda: metrics.traverse(counts, TEXTS[0]), lambda: metrics.interpolate(counts, TEXTS[0], TEXTS[1])):
+@pytest.mark.parametrize("kind", ["bags", "counts"])
+def test_counts_of_words_are_not_walked_between(kind: str, request: pytest.FixtureRequest) -> None:
+    model = request.getfixturevalue(kind)
+    for look in (lambda: metrics.traverse(model, TEXTS[0]), lambda: metrics.interpolate(model, TEXTS[0], TEXTS[1])):
         with pytest.raises(InvalidParameterError, match="was fitted on texts, and this is for models of rows"):
             look()
 
 
-def test_only_decoders_of_numbers_have_directions(words: Any, counts: Any) -> None:
+def test_only_decoders_of_numbers_have_directions(words: Any, bags: Any, counts: Any) -> None:
     assert metrics.unit_directions(counts).shape == (4, len(counts.vocabulary_))
+    assert metrics.unit_directions(bags).shape == (8, len(bags.vocabulary_))
     with pytest.raises(InvalidParameterError, match="VSC was fitted on texts"):
         metrics.unit_directions(words)
 
 
-def test_texts_in_any_container_have_the_same_numbers(words: Any) -> None:
+@pytest.mark.parametrize("kind", ["words", "bags"])
+def test_texts_in_any_container_have_the_same_numbers(kind: str, request: pytest.FixtureRequest) -> None:
+    model = request.getfixturevalue(kind)
     found = [
-        metrics.summarise(words, X, LABELS, probe="marginal")
-        for X in (TEXTS, np.array(TEXTS, dtype=object), pd.Series(TEXTS), words._rows(TEXTS))
+        metrics.summarise(model, X, LABELS, probe="marginal")
+        for X in (TEXTS, np.array(TEXTS, dtype=object), pd.Series(TEXTS), model._rows(TEXTS))
     ]
     for other in found[1:]:
         assert [number.name for number in other.numbers] == [number.name for number in found[0].numbers]

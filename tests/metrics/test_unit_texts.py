@@ -24,10 +24,11 @@ def hsvae() -> Any:
     return reader()
 
 
+@pytest.mark.parametrize("encoder", ["auto", "gru"])
 @pytest.mark.parametrize("model", [fh.HSVAE, fh.VAE, fh.SDLGM])
 @pytest.mark.parametrize("n", [1, 7, 1000])
-def test_texts_of_the_largest_codes_are_found(model: type, n: int) -> None:
-    fitted = reader(model)
+def test_texts_of_the_largest_codes_are_found(model: type, n: int, encoder: str) -> None:
+    fitted = reader(model, encoder=encoder)
     codes = dense(fitted.transform(TEXTS))
     found = unit_texts(fitted, TEXTS, n)
     assert len(found) == 6

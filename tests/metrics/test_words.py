@@ -214,9 +214,10 @@ def test_sparse_codes_of_any_likelihood_of_counts_have_words(likelihood: str) ->
         assert bool(said) == ((codes[:, [unit]] != 0).mean() >= 0.005) or not said
 
 
+@pytest.mark.parametrize("encoder", ["auto", "gru"])
 @pytest.mark.parametrize("model", [fh.HSVAE, fh.VSC, fh.VAE])
-def test_a_model_of_texts_has_words_of_its_texts(model: type) -> None:
-    fitted = reader(model)
+def test_a_model_of_texts_has_words_of_its_texts(model: type, encoder: str) -> None:
+    fitted = reader(model, encoder=encoder)
     kept = top_words(fitted, 4)
     given = top_words(fitted, 4, X=TEXTS)
     shown = [word for words in (*given.up, *given.down) for word in words]

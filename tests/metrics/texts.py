@@ -25,6 +25,6 @@ def counted(texts: list[str], known: list[str]) -> np.ndarray:
 
 
 def reader(model: type = fh.HSVAE, **changes: Any) -> Any:
-    """Return a model of texts, fitted for a moment."""
+    """Return a model of texts as bags of words, or as what is asked for, fitted for a moment."""
     gated = model in (fh.HSVAE, fh.VSC, fh.SDLGM)
     return model(6, **({"l0": 2} if gated else {}), **SMALL | {"device": "cpu"} | changes).fit(TEXTS)

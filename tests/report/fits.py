@@ -35,7 +35,13 @@ def pair(kind: str) -> tuple[Any, Loaded]:
         return fh.VSC(8, alpha=0.5, max_steps=30, random_state=0).fit(X), loaded(X)
     if kind in TEXTS:
         X = as_strings([f"{NASTY} {rng.choice(SAYINGS)}" for _ in range(120)])
-        model = {"texts": fh.VSC(8, l0=3, **SMALL), "dense texts": fh.VAE(4, **SMALL), "counts": fh.NFA(4, **SMALL)}
+        model = {
+            "texts": fh.VSC(8, l0=3, encoder="gru", **SMALL),
+            "dense texts": fh.VAE(4, encoder="gru", **SMALL),
+            "bags": fh.VSC(8, l0=3, **SMALL),
+            "dense bags": fh.VAE(4, **SMALL),
+            "counts": fh.NFA(4, **SMALL),
+        }
         data = loaded(X, y=np.arange(120) % 2, label_names=[NASTY, "plain"], name=NASTY, split="test")
         return model[kind].fit(text_dataset(X, max_length=30)), data
     X = rng.random((120, 16)).astype(np.float32)
@@ -57,5 +63,5 @@ def report(kind: str) -> str:
 
 
 NUMBERS = ("images", "dense", "sparse", "named", "unnamed")
-TEXTS = ("texts", "dense texts", "counts")
+TEXTS = ("texts", "dense texts", "bags", "dense bags", "counts")
 KINDS = (*NUMBERS, *TEXTS)

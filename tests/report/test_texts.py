@@ -56,13 +56,14 @@ def test_every_section_that_makes_sense_is_there(kind: str) -> None:
         "fitted",
         "guide",
     }
-    also = {"texts": {"calibration", "traversals"}, "dense texts": {"traversals"}, "counts": set()}
-    assert there == wanted | also[kind]
+    also = {"texts": {"calibration", "traversals"}, "dense texts": {"traversals"}, "bags": {"calibration"}}
+    assert there == wanted | also.get(kind, set())
 
 
-def test_units_have_their_share_words_and_texts() -> None:
-    estimator, data = pair("texts")
-    lines = cells(section_of(report("texts"), "units"))
+@pytest.mark.parametrize("kind", ["texts", "bags"])
+def test_units_have_their_share_words_and_texts(kind: str) -> None:
+    estimator, data = pair(kind)
+    lines = cells(section_of(report(kind), "units"))
     codes = estimator.transform(data.X).toarray()
     share = {unit: (codes[:, unit] != 0).mean() for unit in range(8)}
     units = [int(line[0].removeprefix("unit ")) for line in lines]
@@ -99,11 +100,12 @@ def test_texts_stand_beside_what_is_said_of_their_codes() -> None:
         assert whole.startswith(said.removesuffix("…"))
 
 
-def test_models_of_counts_name_the_likeliest_words() -> None:
-    estimator, _ = pair("counts")
-    lines = cells(section_of(report("counts"), "reconstructions"))
+@pytest.mark.parametrize("kind", ["bags", "dense bags", "counts"])
+def test_models_of_counts_name_the_likeliest_words(kind: str) -> None:
+    estimator, _ = pair(kind)
+    lines = cells(section_of(report(kind), "reconstructions"))
     assert all(set(line[2].split(", ")) <= set(estimator.vocabulary_.known) for line in lines)
-    assert "Likeliest words" in report("counts")
+    assert "Likeliest words" in report(kind)
 
 
 def test_one_text_is_said_with_one_unit_changed() -> None:
@@ -158,11 +160,15 @@ def test_codes_without_an_active_unit_are_reported(monkeypatch: pytest.MonkeyPat
     assert 'id="traversals"' not in page
 
 
-def test_a_model_that_cannot_read_what_it_says_has_no_calibration() -> None:
+@pytest.mark.parametrize(
+    ("asked", "reads"),
+    [({}, True), ({"encoder": "gru"}, True), ({"encoder": "gru", "likelihood": "multinomial"}, False)],
+)
+def test_a_model_that_cannot_read_what_it_says_has_no_calibration(asked: dict[str, Any], reads: bool) -> None:
     texts = ["the sea is blue", "the sun is hot"] * 20
-    model = fh.VSC(4, l0=2, encoder="mlp", **SMALL).fit(text_dataset(texts))
-    page = page_of(model, texts)
-    assert ('id="calibration"' in page) == model.module_.reads_what_it_makes
+    model = fh.VSC(4, l0=2, **asked, **SMALL).fit(text_dataset(texts))
+    assert model.module_.reads_what_it_makes == reads
+    assert ('id="calibration"' in page_of(model, texts)) == reads
 
 
 def test_rows_are_numbered_where_there_are_no_labels() -> None:
@@ -171,9 +177,10 @@ def test_rows_are_numbered_where_there_are_no_labels() -> None:
     assert cells(section_of(page, "reconstructions"))[0][0] == "row 0"
 
 
-def test_both_sides_of_a_unit_without_a_gate_are_said_in_words() -> None:
-    estimator, data = pair("dense texts")
-    for line in cells(section_of(report("dense texts"), "units")):
+@pytest.mark.parametrize("kind", ["dense texts", "dense bags"])
+def test_both_sides_of_a_unit_without_a_gate_are_said_in_words(kind: str) -> None:
+    estimator, data = pair(kind)
+    for line in cells(section_of(report(kind), "units")):
         said = top_words(estimator, units=[int(line[0].removeprefix("unit "))]).in_words()[0]
         sides = re.findall(r'<span class="line">(.*?)</span>', line[2])
         assert [side.partition(": ")[0] for side in sides] == (list(said) or ["(hardly varies)"])

@@ -7,16 +7,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from torch import nn
 
 from fewhot.core.checks import one_of, real_number, truth, whole_number
 from fewhot.core.devices import PRECISIONS
 from fewhot.core.errors import InvalidParameterError
+from fewhot.core.parts import Part
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import LIKELIHOODS
 from fewhot.core.seeding import resolve_seed
 from fewhot.estimators.recipes import Recipe
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models import AgainstCollapse
+from fewhot.nn import Pretrained
 from fewhot.nn.conv import CHANNELS
 from fewhot.nn.gru import N_HIDDEN
 from fewhot.training import Callback, RunFolder
@@ -25,6 +28,8 @@ from fewhot.training.capture import CHOICES
 
 PASSES, MIN_STEPS = 100, 3000
 """The default length of a fit: so many passes over the rows, and steps. Chosen on 14 real tables: see decision 0035."""
+PASSES_OF_BAGS, MIN_STEPS_OF_BAGS, RATE_OF_BAGS = 40, 1500, 2e-3
+"""The same, and the learning rate, for texts as bags of words: see decision 0029."""
 _TRAINING_ARGUMENTS = frozenset(
     [
         "max_steps",
@@ -82,12 +87,13 @@ class Arguments(BaseEstimator):
     def _structure(self) -> dict[str, str]:
         return {name: repr(v) for name, v in self.get_params(deep=False).items() if name not in _TRAINING_ARGUMENTS}
 
-    def _n_steps(self, epoch: int, *, streamed: bool = False) -> int:
+    def _n_steps(self, epoch: int, spec: DataSpec, *, streamed: bool = False) -> int:
         """Return the length of a fit whose passes take ``epoch`` steps each; rows that are streamed are not counted."""
         if self.max_epochs is None:
             scaled = self.max_steps is None and self.recipe is None and not streamed
             longest = self._chosen("max_steps")
-            return min(longest, max(MIN_STEPS, PASSES * epoch)) if scaled else longest
+            passes, least = (PASSES_OF_BAGS, MIN_STEPS_OF_BAGS) if self._says_bags(spec) else (PASSES, MIN_STEPS)
+            return min(longest, max(least, passes * epoch)) if scaled else longest
         steps = self.max_epochs * epoch
         return steps if self.max_steps is None else min(steps, self.max_steps)
 
@@ -117,11 +123,13 @@ class Arguments(BaseEstimator):
         """The choices for everything left open."""
         return self.recipes[self.recipe]
 
-    def _chosen_likelihood(self, n_columns: int) -> str | Likelihood:
+    def _chosen_likelihood(self, spec: DataSpec) -> str | Likelihood:
         recipe = self._recipe
-        if not _is_auto(self.likelihood) or recipe.likelihood == "auto":
+        if not _is_auto(self.likelihood):
             return self.likelihood
-        return LIKELIHOODS[recipe.likelihood](n_columns, **dict(recipe.likelihood_options))
+        if recipe.likelihood != "auto":
+            return LIKELIHOODS[recipe.likelihood](spec.n_columns, **dict(recipe.likelihood_options))
+        return "multinomial" if spec.kind == "text" and not self._says_words(spec) else "auto"
 
     def _chosen_encoder(self, spec: DataSpec | None = None) -> Any:
         """Return what reads the rows; texts that are said word by word are read so, too."""
@@ -130,8 +138,21 @@ class Arguments(BaseEstimator):
         return "gru" if spec is not None and self._says_words(spec) else self._recipe.encoder
 
     def _says_words(self, spec: DataSpec) -> bool:
-        """Say whether such rows are texts that the model says word by word."""
-        return spec.kind == "text" and _is_auto(self._chosen_likelihood(spec.n_columns))
+        """Say whether such rows are texts that the model says word by word, and not bags of words.
+
+        So it does for an encoder that reads them in order, and in a recipe. Recurrent networks take hours on a CPU.
+        """
+        is_open = _is_auto(self.likelihood) and self._recipe.likelihood == "auto"
+        return spec.kind == "text" and is_open and (self.recipe is not None or _reads_in_order(self.encoder))
+
+    def _says_bags(self, spec: DataSpec) -> bool:
+        """Say whether such rows are texts that the model takes for bags of words by its defaults."""
+        is_open = self.recipe is None and self._recipe.likelihood == "auto"
+        return spec.kind == "text" and is_open and self._chosen_likelihood(spec) == "multinomial"
+
+    def _rate_of_steps(self, spec: DataSpec) -> float:
+        """Return the learning rate: that of bags of words is larger, for their fits are shorter."""
+        return RATE_OF_BAGS if self.learning_rate is None and self._says_bags(spec) else self._chosen("learning_rate")
 
     def _hidden_layer_sizes(self, spec: DataSpec | None = None) -> Any:
         """Return the widths of the layers; convolutions and recurrent networks have their own where none are given."""
@@ -146,7 +167,7 @@ class Arguments(BaseEstimator):
             "n_latent": self.n_components,
             "hidden_layer_sizes": tuple(self._hidden_layer_sizes(spec)),
             "encoder": self._chosen_encoder(spec),
-            "likelihood": self._chosen_likelihood(spec.n_columns),
+            "likelihood": self._chosen_likelihood(spec),
             "observation": self._chosen("observation"),
         }
 
@@ -179,6 +200,12 @@ class Arguments(BaseEstimator):
             raise InvalidParameterError(
                 f"against_collapse is {self.against_collapse!r}; give it a fewhot.models.AgainstCollapse, or None."
             )
+
+
+def _reads_in_order(encoder: Any) -> bool:
+    """Say whether an encoder goes through the words of a text, and does not count them."""
+    is_module = isinstance(encoder, nn.Module) and not isinstance(encoder, Part)
+    return is_module or isinstance(encoder, Pretrained) or (isinstance(encoder, str) and encoder == "gru")
 
 
 def _is_auto(value: Any) -> bool:

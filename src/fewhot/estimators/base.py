@@ -118,9 +118,9 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
         """
         check_is_fitted(self)
         if not self.says_texts:
-            raise InvalidParameterError(
-                "decode says texts, and this model makes rows of numbers; call inverse_transform instead."
-            )
+            of_texts = self.data_spec_.kind == "text"
+            way = "fit with encoder='gru' for one that says texts" if of_texts else "call inverse_transform"
+            raise InvalidParameterError(f"decode says texts, and this model makes rows of numbers; {way} instead.")
         one_of("how", how, DECODINGS)
         if whole_number("n_beams", n_beams) > MOST_BEAMS:
             raise InvalidParameterError(f"n_beams is {n_beams}; it must be at most {MOST_BEAMS:,}.")
@@ -296,7 +296,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
         twin._resolve(data)
         later = dataset_of(twin, X, fitting=False, name=name)
         try:
-            twin._check_support(twin._built(data.spec, 0, twin._n_steps(1)), later.spec)
+            twin._check_support(twin._built(data.spec, 0, twin._n_steps(1, data.spec)), later.spec)
         except InvalidInputError as error:
             raise InvalidInputError(str(error).replace("The data", f"The data of {name}", 1)) from error
 

@@ -18,6 +18,7 @@ from fewhot.core.seeding import PrivateDraws, derive_seed
 from fewhot.core.warning import warn_caller
 from fewhot.data import Dataset
 from fewhot.estimators.arguments import Arguments
+from fewhot.estimators.duration import announce_slow_texts
 from fewhot.estimators.fingerprint import fingerprint
 from fewhot.estimators.kept_words import words_of
 from fewhot.estimators.references import references_of
@@ -152,7 +153,7 @@ class Fitting(Arguments):
             train, held_out = self._split(data, seed)
         batch_size = min(self._chosen("batch_size"), train.n_rows)
         epoch = -(-train.n_rows // batch_size)
-        n_steps = self._n_steps(epoch, streamed=one_pass)
+        n_steps = self._n_steps(epoch, train.spec, streamed=one_pass)
         module = self.module_ if goes_on else self._new_module(train, seed, n_steps)
         for rows in (train, held_out):
             if rows is not None:
@@ -163,7 +164,7 @@ class Fitting(Arguments):
         settings = Settings(
             max_steps=before + (epoch if one_pass else n_steps),
             batch_size=batch_size,
-            learning_rate=self._chosen("learning_rate"),
+            learning_rate=self._rate_of_steps(train.spec),
             clip_factor=CLIP_FACTOR if self._recipe.clips else UNCLIPPED,
             evaluate_every=max(min(epoch, n_steps), n_steps // 100, 1),
             patience=None if one_pass or held_out is None else self.n_iter_no_change,
@@ -172,8 +173,10 @@ class Fitting(Arguments):
             compile=self.compile,
             seed=seed,
         )
+        module.to(device)
+        announce_slow_texts(module, train, settings, settings.max_steps - before)
         trainer = Trainer(
-            module.to(device),
+            module,
             settings,
             run=run,
             callbacks=callbacks,

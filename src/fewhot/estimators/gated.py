@@ -20,7 +20,7 @@ from fewhot.training.gate_shift import shift_gates
 DEFAULT_DENSITY = 0.05
 LEAST_DEFAULT_UNITS = 4
 DENSE_START_OF_TEXTS = 0.3
-"""Share of the steps in which gates are open where texts are said word by word: closed ones would stay unused."""
+"""Share of the steps in which gates are open where rows are texts: of few words each, closed ones would stay shut."""
 
 
 class GatedEstimator(LatentEstimator):
@@ -52,7 +52,7 @@ class GatedEstimator(LatentEstimator):
         if self.dense_start is not None:
             return self.dense_start
         has_dial = self._asked() is not None and self.recipe is None
-        return DENSE_START_OF_TEXTS if has_dial and self._says_words(spec) else 0.0
+        return DENSE_START_OF_TEXTS if has_dial and spec.kind == "text" else 0.0
 
     def _finish(self, rows: Sequence[Dataset]) -> None:
         asked = self._asked()

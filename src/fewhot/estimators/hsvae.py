@@ -84,8 +84,8 @@ class HSVAE(GatedEstimator):
         Share of the steps, at most 0.6, in which the gates begin open and nothing closes them, as in a dense VAE; then
         the dial comes in over a tenth of the steps, or, where the prior is fixed, the divergence over a fifth. A unit
         then stands for what its value says rather than for when it is on: for data whose sources are there in many
-        rows, such as half of them, with ``max_share`` to match, and for texts. None takes 0.3 for texts that are said
-        word by word under a dial, and 0 otherwise.
+        rows, such as half of them, with ``max_share`` to match, and for texts. None takes 0.3 for texts under a
+        dial, and 0 otherwise.
     kl_weight : float, default=None
         Weight of the values' divergence in training; reported bounds always have weight 1. None takes the recipe's, 1.
     gate_kl_weight : float, default=None

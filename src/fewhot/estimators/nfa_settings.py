@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewhot.core.checks import one_of
 from fewhot.core.errors import InvalidParameterError
+from fewhot.core.records import DataSpec
 from fewhot.data import Dataset
 from fewhot.estimators.base import LatentEstimator
 from fewhot.estimators.histories import named_items
@@ -43,10 +44,10 @@ class NFASettings(LatentEstimator):
                 "decoupled_weight_decay=True, and weight_decay is 0; give weight_decay=0.1, say."
             )
 
-    def _chosen_likelihood(self, n_columns: int) -> str | Likelihood:
+    def _chosen_likelihood(self, spec: DataSpec) -> str | Likelihood:
         """Return the recipe's likelihood of proportions; pixels are none, and have what suits them."""
         of_images = getattr(self, "image_shape_", None) is not None and self.recipe is None
-        return self.likelihood if of_images else super()._chosen_likelihood(n_columns)
+        return self.likelihood if of_images else super()._chosen_likelihood(spec)
 
     @property
     def _recipe(self) -> NFARecipe:
@@ -77,10 +78,10 @@ class NFASettings(LatentEstimator):
         scale = self._mean_weight if is_scaled else 1.0
         return scale * self._chosen("kl_weight")
 
-    def _n_steps(self, epoch: int, *, streamed: bool = False) -> int:
+    def _n_steps(self, epoch: int, spec: DataSpec, *, streamed: bool = False) -> int:
         passes = self._recipe.max_epochs
         if passes is None or self.max_steps is not None or self.max_epochs is not None or streamed:
-            return super()._n_steps(epoch, streamed=streamed)
+            return super()._n_steps(epoch, spec, streamed=streamed)
         return min(max(passes * epoch, LEAST_STEPS), self._recipe.max_steps)
 
     def _fitted_state(self) -> dict[str, Any]:

@@ -118,8 +118,8 @@ class TfIdf(UnitLength):
         \tilde x_v = x_v \Big(1 + \log\frac{1 + D}{1 + d_v}\Big)
 
     with :math:`d_v` of the :math:`D` training rows not 0 in column v. The first is that of Krishnan et al. (2018), the
-    second that of their code and of scikit-learn. A column that no training row has is weighted as in the smooth form,
-    and so is one that every row has where all columns are like that.
+    second that of their code and of scikit-learn; columns are weighted by it, too, where every row has all of them. A
+    column that no training row has, such as that of unknown words, tells nothing and weighs nothing.
 
     Parameters
     ----------
@@ -141,9 +141,10 @@ class TfIdf(UnitLength):
         """Weigh the columns by the training rows."""
         n_with = moments.present.double() * moments.n_rows
         smooth = 1 + torch.log((1 + moments.n_rows) / (1 + n_with))
-        plain = torch.where(n_with > 0, torch.log(moments.n_rows / n_with.clamp(min=1)), smooth)
-        takes_smooth = self.smooth or not bool((plain > 0).any())
-        self.idf.copy_(smooth if takes_smooth else plain)
+        plain = torch.log(moments.n_rows / n_with.clamp(min=1))
+        is_seen = n_with > 0
+        takes_smooth = self.smooth or not bool((plain[is_seen] > 0).any())
+        self.idf.copy_(torch.where(is_seen, smooth if takes_smooth else plain, 0.0))
 
     def forward(self, x: Rows) -> Rows:
         """Return weighted rows of length 1."""

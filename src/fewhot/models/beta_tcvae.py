@@ -42,7 +42,7 @@ def beta_tcvae(
         encoder=body,
         latent=GaussianLatent(body.n_out, n_latent),
         prior=StandardPrior(n_latent),
-        decoder=decoder_for(n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
+        decoder=decoder_for(seen, n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
         objective=Objective([Reconstruction(), KL(), TotalCorrelation(spec.n_rows, beta - 1, sampling)]),
         inference=Amortised(),
         schedules={"learning_rate": rate_decay(n_steps)},

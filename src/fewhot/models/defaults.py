@@ -15,22 +15,27 @@ from fewhot.core.records import END, DataSpec, Dense
 from fewhot.core.registry import BODIES, LIKELIHOODS, OBSERVATIONS
 from fewhot.core.schedules import Cosine, Linear, Schedule
 from fewhot.features.observations import Observation
-from fewhot.features.transforms import Features, Identity, Log1p, Standardise
+from fewhot.features.transforms import Features, Identity, Log1p, Standardise, TfIdf
 from fewhot.likelihoods.base import Likelihood
 from fewhot.likelihoods.gaussian import GaussianLikelihood
+from fewhot.likelihoods.multinomial import MultinomialLikelihood
 from fewhot.likelihoods.words import WordLikelihood
 from fewhot.models.decoder import ConvDecoder, Decoder
 from fewhot.models.encoder import Encoder
 from fewhot.models.sequence_decoder import SequenceDecoder
 from fewhot.nn import Convolutions, Pretrained, RowsMLP, UserBody, WordGRU
 
+WORDS_LEFT_OUT = 0.3
+"""Share of a text's words that an encoder of their counts does not see in training: most words are in few texts."""
+
 
 def likelihood_for(spec: DataSpec, choice: str | Likelihood = "auto") -> Likelihood:
     """Return a likelihood: what was asked for, or what the values suggest.
 
-    Texts are taken word by word. Pixels are Gaussian with one learned variance for all of them, unless they are 0 or 1.
-    Other values in [0, 1] are taken as Bernoulli, counts as negative binomial, everything else as Gaussian with learned
-    variances: whole numbers, too, where a rounded Gaussian describes their columns better than counts would be.
+    Texts are said word by word (estimators ask for bags of words instead, unless told). Pixels are Gaussian with one
+    learned variance for all of them, unless they are 0 or 1. Other values in [0, 1] are taken as Bernoulli, counts as
+    negative binomial, everything else as Gaussian with learned variances: whole numbers, too, where a rounded Gaussian
+    describes their columns better than counts would be.
     """
     if isinstance(choice, Likelihood):
         likelihood = copy.deepcopy(choice)
@@ -78,7 +83,8 @@ def encoder_for(
     if isinstance(choice, nn.Module):
         return Encoder(features_for(spec), _user_body(choice, spec.n_columns))
     if choice in ("auto", "mlp"):
-        return Encoder(features_for(spec), RowsMLP(spec.n_columns, hidden_layer_sizes, activation))
+        left_out = WORDS_LEFT_OUT if spec.kind == "text" else 0.0
+        return Encoder(features_for(spec), RowsMLP(spec.n_columns, hidden_layer_sizes, activation), left_out)
     if choice == "conv":
         _require_squares(spec.image_shape)
         return Encoder(features_for(spec), Convolutions(spec.n_columns, hidden_layer_sizes))
@@ -98,6 +104,7 @@ def encoder_for(
 
 
 def decoder_for(
+    spec: DataSpec,
     n_latent: int,
     hidden_layer_sizes: Sequence[int],
     encoder: str | nn.Module,
@@ -107,15 +114,22 @@ def decoder_for(
 ) -> Decoder:
     """Return the decoder that mirrors an encoder: transposed convolutions for convolutions, an MLP for all others.
 
-    Words of texts are said by a recurrent network, whatever the encoder; it shares the vectors of words with one.
+    Texts word by word are said by a recurrent network, whatever the encoder; it shares the vectors of words with one.
+    Bags of their words have a log-linear decoder: a hidden layer says so few words worse and shuts the gates.
     """
     if isinstance(head, WordLikelihood):
         shares = encoder == "gru"
         return SequenceDecoder(
             n_latent, head, n_hidden=hidden_layer_sizes[0], shares_words=shares, sees_gates=sees_gates
         )
+    widths = [] if says_bags(spec, head) else list(hidden_layer_sizes)[::-1]
     kind = ConvDecoder if encoder == "conv" else Decoder
-    return kind(n_latent, list(hidden_layer_sizes)[::-1], head, sees_gates=sees_gates, starts_at_mean=starts_at_mean)
+    return kind(n_latent, widths, head, sees_gates=sees_gates, starts_at_mean=starts_at_mean)
+
+
+def says_bags(spec: DataSpec, head: Likelihood) -> bool:
+    """Say whether such rows are texts and the likelihood is one of how often each word occurs in them."""
+    return spec.kind == "text" and isinstance(head, MultinomialLikelihood)
 
 
 def _require_squares(shape: tuple[int, ...] | None) -> None:
@@ -154,6 +168,8 @@ def schedules_for(n_steps: int, warm_up: float = 0.2, begin: int = 0) -> dict[st
 
 def features_for(spec: DataSpec) -> Features:
     """Return what an encoder should read of such rows."""
+    if spec.kind == "text":
+        return TfIdf(spec.n_columns)
     if _are_pixels(spec) and not spec.sparse:
         return Standardise(spec.n_columns, together=True)
     if spec.unit_interval:

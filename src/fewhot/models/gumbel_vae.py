@@ -66,7 +66,7 @@ def gumbel_vae(
         latent=latent,
         prior=prior,
         decoder=decoder_for(
-            n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood), starts_at_mean=not faithful
+            seen, n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood), starts_at_mean=not faithful
         ),
         objective=Objective([Reconstruction(), KL(), *training.terms]),
         inference=training.inference,

@@ -12,8 +12,8 @@ from fewhot.core.registry import MODELS
 from fewhot.inference import Amortised
 from fewhot.latents import BetaSpikeSlabLatent, BinaryConcrete
 from fewhot.likelihoods.base import Likelihood
-from fewhot.models.defaults import decoder_for, encoder_for, likelihood_for, observation_for
-from fewhot.models.gating import INDEPENDENT_UNITS
+from fewhot.models.defaults import decoder_for, encoder_for, likelihood_for, observation_for, says_bags
+from fewhot.models.gating import INDEPENDENT_UNITS, OPEN_WEIGHT_OF_TEXTS
 from fewhot.models.latent_model import LatentModel
 from fewhot.objectives import KL, Objective, Reconstruction
 from fewhot.priors import BetaSpikeSlabPrior
@@ -57,7 +57,9 @@ def hsvae(
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
     body = encoder_for(seen, hidden_layer_sizes, encoder)
-    policy = replace(INDEPENDENT_UNITS, dense_start=dense_start)
+    head = likelihood_for(seen, likelihood)
+    open_weight = OPEN_WEIGHT_OF_TEXTS if says_bags(seen, head) else 1.0
+    policy = replace(INDEPENDENT_UNITS, dense_start=dense_start, open_weight=open_weight)
     off, on = gate_prior if l0 is None else _concentrations(policy.prior_rate(min(l0 / n_latent, 0.5)))
     relaxation = BinaryConcrete(0.5, "straight-through") if faithful else policy.gate()
     dial = policy.dial(l0, n_latent, n_steps, max_share)
@@ -69,7 +71,7 @@ def hsvae(
             body.n_out, n_latent, relaxation, form, heads, spike_std, slab_sees_gamma, policy.initial_rate
         ),
         prior=BetaSpikeSlabPrior(n_latent, off, on, learned=l0 is not None),
-        decoder=decoder_for(n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
+        decoder=decoder_for(seen, n_latent, hidden_layer_sizes, encoder, head),
         objective=Objective([Reconstruction(), KL(kl_weight, gate_kl_weight), *dial]),
         inference=Amortised(),
         schedules={} if faithful else policy.schedules(n_steps, l0),

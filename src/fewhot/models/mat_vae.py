@@ -57,7 +57,7 @@ def mat_vae(
         encoder=body,
         latent=GaussianLatent(body.n_out, n_latent, start),
         prior=GaussianSpikeSlabPrior(n_latent, spike_weight, spike_std),
-        decoder=decoder_for(n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
+        decoder=decoder_for(seen, n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
         objective=Objective([Reconstruction(), KL(weight=kl_weight), *matching]),
         inference=Amortised(amsgrad=faithful),
         schedules={} if faithful else schedules_for(n_steps),

@@ -96,7 +96,7 @@ def sdlgm(
             else SlotCountsPrior(n_latent, n_slots, rate, shared, alpha is None, preference)
         ),
         decoder=decoder_for(
-            n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood), starts_at_mean=not faithful
+            seen, n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood), starts_at_mean=not faithful
         ),
         objective=Objective(
             [Reconstruction(), KL(), *INDEPENDENT_UNITS.dial(l0, n_latent, n_steps, max_share), *training.terms]

@@ -75,7 +75,7 @@ def sdlgm_labels(
     discriminative = variant == "dis"
     of_any_rows = discriminative and likelihood == "auto" and seen.kind != "text"
     head = likelihood_for(seen, "gaussian" if of_any_rows else likelihood)
-    decoder = decoder_for(n_latent, hidden_layer_sizes, encoder, head)
+    decoder = decoder_for(seen, n_latent, hidden_layer_sizes, encoder, head)
     n_labels = n_latent if n_labels is None else n_labels
     labels = LabelLikelihood(n_labels, label_loss, label_weight, label_smoothing)
     latent = SlotCountsLatent(

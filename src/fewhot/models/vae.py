@@ -45,7 +45,7 @@ def vae(
         encoder=body,
         latent=GaussianLatent(body.n_out, n_latent),
         prior=StandardPrior(n_latent),
-        decoder=decoder_for(n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
+        decoder=decoder_for(seen, n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood)),
         objective=Objective([Reconstruction(), KL(weight=beta), *penalties]),
         inference=Amortised(),
         schedules={"learning_rate": rate_decay(n_steps)},

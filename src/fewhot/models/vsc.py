@@ -15,8 +15,8 @@ from fewhot.inference import Amortised
 from fewhot.latents import SharpSigmoid, SpikeSlabLatent
 from fewhot.latents.relaxations import Relaxation
 from fewhot.likelihoods.base import Likelihood
-from fewhot.models.defaults import decoder_for, encoder_for, features_for, likelihood_for, observation_for
-from fewhot.models.gating import INDEPENDENT_UNITS, JOINT_UNITS, GatingPolicy
+from fewhot.models.defaults import decoder_for, encoder_for, features_for, likelihood_for, observation_for, says_bags
+from fewhot.models.gating import INDEPENDENT_UNITS, JOINT_UNITS, OPEN_WEIGHT_OF_TEXTS, GatingPolicy
 from fewhot.models.latent_model import LatentModel
 from fewhot.objectives import KL, Objective, PseudoInputKL, Reconstruction, Term
 from fewhot.priors import JointSpikeSlabPrior, Prior, PseudoInputPrior, SpikeSlabPrior
@@ -72,7 +72,9 @@ def vsc(
             "prior='pseudo-inputs' learns rows of numbers, and the encoder reads texts; give encoder='mlp', which "
             "reads the counts of words."
         )
-    policy = replace(JOINT_UNITS if joint else INDEPENDENT_UNITS, dense_start=dense_start)
+    head = likelihood_for(seen, likelihood)
+    open_weight = OPEN_WEIGHT_OF_TEXTS if says_bags(seen, head) else 1.0
+    policy = replace(JOINT_UNITS if joint else INDEPENDENT_UNITS, dense_start=dense_start, open_weight=open_weight)
     rate = min(alpha, 1.0) if alpha is not None else policy.prior_rate(min((l0 or 1) / n_latent, 0.5))
     relaxation: Relaxation = SharpSigmoid(50.0, "soft") if faithful else policy.gate()
     prior: Prior
@@ -90,9 +92,7 @@ def vsc(
         encoder=body,
         latent=SpikeSlabLatent(body.n_out, n_latent, relaxation, "relu" if faithful else "logit", policy.initial_rate),
         prior=prior,
-        decoder=decoder_for(
-            n_latent, hidden_layer_sizes, encoder, likelihood_for(seen, likelihood), decoder_sees_gates
-        ),
+        decoder=decoder_for(seen, n_latent, hidden_layer_sizes, encoder, head, decoder_sees_gates),
         objective=Objective([Reconstruction(), kl, *policy.dial(l0, n_latent, n_steps, max_share)]),
         inference=Amortised(),
         schedules=_schedules(policy, l0, n_steps, pretrain_spikes, faithful),

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fewhot.models.sequence_decoder import SequenceDecoder
+from fewhot.nn import WordGRU
 from fewhot.reproduction.cells import function_of
 from fewhot.reproduction.measurements import Measurements, Row
 from fewhot.reproduction.prokhorov2021 import ENTRIES, corpora, fitting
@@ -13,9 +15,11 @@ from fewhot.reproduction.prokhorov2021.accuracy import FIGURE_2, PRETRAINED_ENCO
 from fewhot.reproduction.prokhorov2021.corpora import FIGURE_5, TABLE, TABLE_2, describe
 from fewhot.reproduction.prokhorov2021.grid import (
     CORPORA,
+    DENSE,
     HIERARCHICAL,
     MATCHED,
     MATCHING_WEIGHTS,
+    PENALISED,
     PRETRAINED_WEIGHTS,
     PRIORS,
     accuracy_cells,
@@ -125,6 +129,18 @@ def test_many_units_under_a_prior_begin_open() -> None:
         if cell.kind == "prokhorov-texts" and getattr(fitting.estimator(cell.settings), "dense_start", 0.0)
     }
     assert started == {(768, True), (768, False)}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_every_model_says_texts_word_by_word() -> None:
+    cells = [cell.settings for cell in accuracy_cells(False) if cell.kind == "prokhorov-texts"]
+    kinds = {(settings["model"], type(settings["dial"])): settings for settings in cells}
+    assert {model for model, _ in kinds} == {DENSE, *PENALISED, HIERARCHICAL, MATCHED}
+    small = {"hidden_layer_sizes": (8,), "max_steps": 1, "compile": False, "device": "cpu"}
+    for settings in kinds.values():
+        model = fitting.estimator(settings).set_params(**small).fit(["the sea is blue", "hot dry air"] * 10)
+        assert isinstance(model.module_.encoder.body, WordGRU)
+        assert isinstance(model.module_.decoder, SequenceDecoder)
 
 
 def test_how_sparsity_and_accuracy_go_together_is_told() -> None:

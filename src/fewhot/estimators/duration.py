@@ -1,0 +1,63 @@
+"""How long a fit will take, said before it starts: models that read or say texts in order take hours on a CPU."""
+
+from __future__ import annotations
+
+import copy
+import time
+
+import numpy as np
+import torch
+
+from fewhot.core.seeding import seeded, stream
+from fewhot.core.warning import warn_caller
+from fewhot.data import Dataset
+from fewhot.models.latent_model import LatentModel
+from fewhot.models.sequence_decoder import SequenceDecoder
+from fewhot.training.settings import Settings
+from fewhot.training.step import TrainStep
+
+TOLD_FROM = 60.0
+"""From how many seconds on a fit is announced."""
+_TIMED = 2
+_WORTH_TIMING = 50
+
+
+def announce_slow_texts(module: LatentModel, rows: Dataset, settings: Settings, n_steps: int) -> None:
+    """Say how long the steps of a fit to texts in order will take on a CPU, by a few steps of a copy of the model."""
+    in_order = module.encoder.reads_texts or isinstance(module.decoder, SequenceDecoder)
+    on_cpu = next(module.parameters()).device.type == "cpu"
+    if not in_order or not on_cpu or n_steps < _WORTH_TIMING:
+        return
+    seconds = _seconds_a_step(module, rows, settings)
+    if seconds * n_steps >= TOLD_FROM:
+        warn_caller(
+            f"Going through texts word by word, a step takes {seconds:.2g} s here, and the {n_steps:,} steps of this "
+            f"fit up to {_in_words(seconds * n_steps)}. Give fewer (max_steps=) or a GPU; encoder='auto', without a "
+            f"recipe, takes bags of words instead, which are a matter of minutes.",
+            UserWarning,
+        )
+
+
+def _seconds_a_step(module: LatentModel, rows: Dataset, settings: Settings) -> float:
+    """Return how long one step takes, by the quickest of a few after the first, on evenly spaced texts."""
+    with seeded(settings.seed, "timing"):
+        twin = copy.deepcopy(module).train()
+        step = TrainStep(twin, settings, stream(settings.seed, "timing"))
+        some = np.linspace(0, rows.n_rows - 1, settings.batch_size).astype(np.int64)
+        batch = rows.batch(torch.from_numpy(some), rows.width(some))
+        took = []
+        for _ in range(1 + _TIMED):
+            began = time.perf_counter()
+            step(batch)
+            took.append(time.perf_counter() - began)
+    return min(took[1:])
+
+
+def _in_words(seconds: float) -> str:
+    """Return a length of time as people say it.
+
+    >>> _in_words(95), _in_words(3600), _in_words(50_000)
+    ('2 minutes', '60 minutes', '14 hours')
+    """
+    minutes = seconds / 60
+    return f"{minutes:.0f} minutes" if minutes < 100 else f"{minutes / 60:.0f} hours"
