@@ -285,7 +285,7 @@ def test_texts_and_numbers_do_not_mix(spoken: Path, fitted: Path, tmp_path: Path
         ([*TEXTS, "--n-words", "0"], "n_words is 0"),
         ([*TEXTS, "--max-length", "-1"], "max_length is -1"),
         ([*TEXTS, "--set", "max_length=many"], "max_length is 'many'; it takes"),
-        ([*TEXTS, *IN_ORDER, "--set", "prior=pseudo-inputs"], "the encoder reads texts; give encoder='mlp'"),
+        ([*TEXTS, *IN_ORDER, "--set", "prior=pseudo-inputs"], "the encoder reads texts; give --set encoder=mlp"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(tmp_path: Path, words: list[str], said: str) -> None:

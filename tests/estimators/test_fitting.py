@@ -17,6 +17,7 @@ from torch import nn
 
 from fewhot import HSVAE, VAE, VSC, Callback, FewhotError
 from fewhot.core.errors import DivergedError, InvalidParameterError
+from fewhot.core.records import DataSpec
 from fewhot.likelihoods import GaussianLikelihood, LaplaceLikelihood
 from fewhot.training import gate_shift, progress
 from tests.estimators.cases import BOTH, assert_one_sentence, grey_rows, one_of_four, same_weights, small, weights
@@ -436,9 +437,25 @@ def test_constant_columns_in_raw_units_do_not_silence_the_code() -> None:
 
 @pytest.mark.parametrize(("n_rows", "n_steps"), [(100, 3000), (10_000, 4500), (100_000, 20_000)])
 def test_a_fit_is_as_long_as_its_rows_need(n_rows: int, n_steps: int) -> None:
-    assert VSC()._n_steps(-(-int(0.9 * n_rows) // 200)) == n_steps
-    assert VSC(max_steps=7)._n_steps(-(-n_rows // 200)) == 7
-    assert VSC(recipe="iclr2019")._n_steps(1) == 20_000
+    spec = DataSpec(n_columns=5, n_rows=n_rows)
+    assert VSC()._n_steps(-(-int(0.9 * n_rows) // 200), spec) == n_steps
+    assert VSC(max_steps=7)._n_steps(-(-n_rows // 200), spec) == 7
+    assert VSC(recipe="iclr2019")._n_steps(1, spec) == 20_000
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "of_bags", "of_words"), [(100, 1500, 3000), (10_000, 1800, 4500), (100_000, 18_000, 20_000)]
+)
+def test_a_fit_of_bags_of_words_takes_fewer_and_larger_steps(n_rows: int, of_bags: int, of_words: int) -> None:
+    spec = DataSpec(n_columns=5, n_rows=n_rows, sparse=True, integral=True, maximum=3.0, kind="text")
+    a_pass = -(-int(0.9 * n_rows) // 200)
+    assert VSC()._n_steps(a_pass, spec) == of_bags
+    assert VSC(encoder="gru")._n_steps(a_pass, spec) == of_words
+    assert VSC(max_steps=7)._n_steps(a_pass, spec) == 7
+    assert VSC(recipe="iclr2019")._n_steps(1, spec) == 20_000
+    models = (VSC(), VSC(encoder="gru"), VSC(learning_rate=1e-4), VSC(recipe="iclr2019"))
+    rates = [model._rate_of_steps(spec) for model in models]
+    assert rates == [2e-3, 1e-3, 1e-4, VSC(recipe="iclr2019")._chosen("learning_rate")]
 
 
 def test_columns_that_vary_by_rounding_errors_are_named() -> None:

@@ -237,7 +237,7 @@ def test_what_lies_below_its_references_is_told() -> None:
     found = alarms(Summary(numbers=overfitted, facts=facts))
     assert [(alarm.name, alarm.severity) for alarm in found] == [("below_factors", "warning")]
     assert "below factor analysis with 4 factors (-30)" in found[0].sentence
-    assert "fewer hidden units" in found[0].sentence
+    assert "give fewer units (n_components=)" in found[0].sentence
     assert by_hand(number("bound", -35.0, "fair"), number("reference_factors", -30.0)) == []
 
 

@@ -178,6 +178,7 @@ def sentences_of_six_kinds(n: int) -> list[str]:
     return [" ".join(rng.choice(kinds[kind], size=rng.integers(4, 9))) for kind in rng.integers(0, 6, n)]
 
 
+@pytest.mark.filterwarnings("ignore:Going through texts word by word")  # on a slow machine
 def test_codes_of_texts_stay_in_use_unless_told_otherwise() -> None:
     texts = sentences_of_six_kinds(600)
     asked = {**IN_ORDER, "max_steps": 600, "batch_size": 32, "hidden_layer_sizes": (32,), "n_iter_no_change": None}
@@ -190,6 +191,7 @@ def test_codes_of_texts_stay_in_use_unless_told_otherwise() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Going through texts word by word")  # on a slow machine
 @pytest.mark.parametrize("encoder", ["auto", "gru"])
 @pytest.mark.parametrize("cls", [fh.VSC, fh.HSVAE])
 def test_sparse_codes_of_texts_stay_in_use_unless_told_otherwise(cls: type, encoder: str) -> None:

@@ -48,7 +48,7 @@ _FLAGS = {
     "hidden_layer_sizes": "--hidden",
 }
 """Arguments that have a flag of their own; the others are given with --set."""
-_CHOICES = re.compile(r"\b(latent|inference|features|kl_annealing|prior|form|estimator)='([\w-]+)'")
+_CHOICES = re.compile(r"\b(latent|inference|features|kl_annealing|prior|form|estimator|encoder)='([\w-]+)'")
 """Arguments of --set that sentences spell out with one of their values."""
 _ARGUMENT = re.compile(rf"\b({'|'.join(_FLAGS)})=('[^']*'|[\w.]*\w|)")
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from fewhot.data import Loaded, TableVectorizer
 
 FEW_ROWS = 20
+MIXED_FLOOR = 0.1
+"""The least variance of a column beside levels, as a share of its own: nine tenths explained are enough."""
 
 
 def fresh_folder(out: str | None) -> Path:
@@ -99,13 +101,12 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
 
     if rows is None:
         rows = read_rows(folder, config.data_dir) if resume else rows_for(config)
-    config = _of_mixed_columns(config, rows)
     X = _to_fit(config, rows)
     if rows.test is not None and rows.test_source is not None and not resume and not rows.test.holds_texts:
-        config.estimator()._check_rows_to_come(rows.test.X, X, rows.test_source.data)
+        _estimator_of(config, rows)._check_rows_to_come(rows.test.X, X, rows.test_source.data)
     run = RunFolder(folder, checkpoint_seconds=config.checkpoint_seconds, resume="auto" if resume else False)
     opening = _opening(folder, config, rows, X, resume=resume, quiet=quiet)
-    estimator = config.estimator(verbose=0 if quiet else 1, callbacks=[run, opening])
+    estimator = _estimator_of(config, rows, verbose=0 if quiet else 1, callbacks=[run, opening])
     try:
         estimator.fit(X)
         _keep_names(estimator, rows.train, folder)
@@ -114,7 +115,8 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
                 note(f"By what the rows are, the recipe was {estimator.recipe_}; --recipe names another.")
             if estimator.n_iter_ < opening.planned:
                 note(f"Stopped at step {estimator.n_iter_:,}: the bound of held-out rows no longer rose.")
-            note("Measuring, and drawing the report.")
+            about = "the rows of the fit, which flatters it (--split train holds out a fifth)"
+            note(f"Measuring {about if rows.test is None else 'test rows'}, and drawing the report.")
         return finish(folder, estimator, rows, X if rows.train.holds_texts else rows.train.X)
     except KeyboardInterrupt:
         if not (folder / FILE).exists():
@@ -136,12 +138,25 @@ def _to_fit(config: FitConfig, rows: RunRows) -> Any:
     return X if rows.train_source.is_dataset or rows.train.holds_texts else folded(X, rows.train.image_shape)
 
 
-def _of_mixed_columns(config: FitConfig, rows: RunRows) -> FitConfig:
-    """Return a configuration that does not take ages, days and levels for counts because they are whole numbers."""
+def _is_mixed(config: FitConfig, rows: RunRows) -> bool:
+    """Say whether prepared columns are of several kinds, and nothing is said of how they are scored."""
     mixed = rows.vectorizer is not None and rows.vectorizer.is_mixed
-    if not mixed or config.estimator().get_params(deep=False).get("likelihood") != "auto":
-        return config
-    return replace(config, arguments={**config.arguments, "likelihood": "gaussian"})
+    return mixed and config.estimator().get_params(deep=False).get("likelihood") == "auto"
+
+
+def _estimator_of(config: FitConfig, rows: RunRows, **given: Any) -> Any:
+    """Return the estimator of a run.
+
+    Ages, days and levels of mixed tables are no counts, though they are whole numbers. A level is 0 or 1, and a density
+    of it has no limit but its floor: at the usual one levels are worth most of the nats, and codes keep them and leave
+    out the numbers. So these columns have a larger one.
+    """
+    from fewhot.likelihoods import GaussianLikelihood
+
+    estimator = config.estimator(**given)
+    if _is_mixed(config, rows):
+        estimator.set_params(likelihood=GaussianLikelihood(rows.train.X.shape[1], floor=MIXED_FLOOR))
+    return estimator
 
 
 def _keep_names(estimator: Any, train: Loaded, folder: Path) -> None:
@@ -159,6 +174,7 @@ def _keep_names(estimator: Any, train: Loaded, folder: Path) -> None:
 def _announce(rows: RunRows, X: Any, device: str, resumed: Path | None) -> None:
     """Say what is fitted where, from which step a resumed run goes on, and what to expect of very few rows."""
     from fewhot.core.devices import resolve_device
+    from fewhot.data.tables import pair_of_names
 
     train = rows.train
     if resumed is not None and is_finished(resumed):
@@ -174,6 +190,9 @@ def _announce(rows: RunRows, X: Any, device: str, resumed: Path | None) -> None:
     if resumed is not None:
         steps = [int(path.name.removeprefix("step-")) for path in (resumed / "checkpoints").glob("step-*")]
         note(f"Going on from step {max(steps):,}." if steps else "No checkpoint had been written; beginning again.")
+    pair = None if train.feature_names is None or train.users is not None else pair_of_names(train.feature_names)
+    if pair is not None and not train.holds_texts:
+        note(f"warning: {pair[0]} and {pair[1]} are fitted as numbers; are they who likes what: --user, --item?")
     if n_rows < FEW_ROWS:
         note(f"warning: {counted(train)} are too few to learn from; the numbers of this run will mean little.")
 

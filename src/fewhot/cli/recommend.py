@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,7 +67,7 @@ def recommend(
         )
     model = _recommender(run, device)
     if data is None:
-        users, found = None, _for_items(model, items or "", n, seen=seen)
+        users, found = None, _for_items(run, model, items or "", n, seen=seen)
     else:
         source = source_of(data, split, None, data_dir, user=user, item=item, weight=weight)
         rows = _rows_like_those_of(run, model, source)
@@ -105,15 +106,37 @@ def _recommender(run: Path, device: str) -> Any:
     return model
 
 
-def _for_items(model: Any, items: str, n: int, *, seen: bool) -> tuple[Any, Any]:
+def _for_items(run: Path, model: Any, items: str, n: int, *, seen: bool) -> tuple[Any, Any]:
     from fewhot.estimators.histories import item_names
 
-    named = [name.strip() for name in items.split(",") if name.strip()]
+    known = item_names(model)
+    named = _names_in(items, set() if known is None else set(map(str, known)))
     if not named:
         raise InvalidParameterError("--items names no item; give some with commas between them, such as --items a,b.")
-    if item_names(model) is None and all(name.isdecimal() for name in named):
+    if known is not None and not set(named) & set(map(str, known)):
+        alike = [name for name in map(str, known) if named[0].lower() in name.lower()] or difflib.get_close_matches(
+            named[0], map(str, known), n=1
+        )
+        meant = f"use {alike[0]!r}, perhaps." if alike else f"give items of the fit, such as {str(known[0])!r}."
+        raise InvalidInputError(f"{named[0]!r} was not in the fit of {run}; {meant}")
+    if known is None and all(name.isdecimal() for name in named):
         return model.recommend([[int(name) for name in named]], n, exclude_seen=not seen)
     return model.recommend([named], n, exclude_seen=not seen)
+
+
+def _names_in(items: str, known: set[str]) -> list[str]:
+    """Return the items between commas; what is one item with its commas, of those of the fit, stays together.
+
+    >>> _names_in("Godfather, The (1972), tea", {"Godfather, The (1972)", "tea"})
+    ['Godfather, The (1972)', 'tea']
+    """
+    pieces, named = items.split(","), []
+    while pieces:
+        joined = [",".join(pieces[:n]).strip() for n in range(len(pieces), 0, -1)]
+        name = next((name for name in joined if name in known), joined[-1])
+        del pieces[: name.count(",") + 1]
+        named += [name] if name else []
+    return named
 
 
 def _rows_like_those_of(run: Path, model: Any, source: Any) -> Loaded:

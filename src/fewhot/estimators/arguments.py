@@ -17,6 +17,7 @@ from fewhot.core.records import DataSpec
 from fewhot.core.registry import LIKELIHOODS
 from fewhot.core.seeding import resolve_seed
 from fewhot.estimators.recipes import Recipe
+from fewhot.likelihoods import MultinomialLikelihood
 from fewhot.likelihoods.base import Likelihood
 from fewhot.models import AgainstCollapse
 from fewhot.nn import Pretrained
@@ -147,8 +148,11 @@ class Arguments(BaseEstimator):
 
     def _says_bags(self, spec: DataSpec) -> bool:
         """Say whether such rows are texts that the model takes for bags of words by its defaults."""
-        is_open = self.recipe is None and self._recipe.likelihood == "auto"
-        return spec.kind == "text" and is_open and self._chosen_likelihood(spec) == "multinomial"
+        if spec.kind != "text" or _reads_in_order(self.encoder):
+            return False
+        likelihood = self._chosen_likelihood(spec)
+        of_counts = isinstance(likelihood, MultinomialLikelihood) or likelihood == "multinomial"
+        return of_counts and self.recipe is None and self._recipe.likelihood == "auto"
 
     def _rate_of_steps(self, spec: DataSpec) -> float:
         """Return the learning rate: that of bags of words is larger, for their fits are shorter."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import time
 
 import numpy as np
@@ -56,8 +57,8 @@ def _seconds_a_step(module: LatentModel, rows: Dataset, settings: Settings) -> f
 def _in_words(seconds: float) -> str:
     """Return a length of time as people say it.
 
-    >>> _in_words(95), _in_words(3600), _in_words(50_000)
+    >>> _in_words(65), _in_words(3600), _in_words(50_000)
     ('2 minutes', '60 minutes', '14 hours')
     """
-    minutes = seconds / 60
-    return f"{minutes:.0f} minutes" if minutes < 100 else f"{minutes / 60:.0f} hours"
+    minutes = math.ceil(seconds / 60)
+    return f"{minutes} minutes" if minutes < 100 else f"{seconds / 3600:,.0f} hours"

@@ -57,7 +57,7 @@ class NFA(RecommenderMixin, SimilarItemsMixin, NFASettings, GatedEstimator):
         Number of units.
     n_layers : int, default=None
         Layers of the generative network, the output among them: 1 is log-linear, 2 has one hidden layer. Hidden ones
-        are as wide as the first of ``hidden_layer_sizes``. None takes the recipe's, 3.
+        are as wide as the first of ``hidden_layer_sizes``. None takes the recipe's, 1 but for those of papers.
     inference : {"auto", "amortised", "svi", "refined"}, default="auto"
         How local parameters are found in training: by the inference network; from nothing, for each batch, without a
         network; or from the network's word, for each batch. The last two take ``inner_steps`` passes for each step.

@@ -47,8 +47,9 @@ _LIKES = NFARecipe(
     "steps at least) in batches of 100.",
 )  # chosen on validation users of MovieLens 1M: docs/decisions/0028
 _COUNTS = NFARecipe(
-    about="is what None takes for all other rows, such as counts of words.",
-)
+    n_layers=1,
+    about="is what None takes for all other rows, such as counts of words: one log-linear layer that decodes.",
+)  # with three, documents had one axis: docs/decisions/0030
 
 RECIPES: dict[str | None, NFARecipe] = {
     None: _COUNTS,

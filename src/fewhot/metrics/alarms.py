@@ -151,8 +151,8 @@ def _units(summary: Summary, n_units: int) -> Iterator[Alarm]:
         yield Alarm(
             name="dead_units",
             severity="warning",
-            sentence=f"{summary.value('dead'):.0f} of {n_units} units are active in no row; fewer units would do, or "
-            f"train longer.",
+            sentence=f"{summary.value('dead'):.0f} of {n_units} units are active in no row; fewer would do "
+            f"(n_components=).",
         )
     if summary.value("always_on") > 0 and summary.verdict("always_on") != "good" and not _is_binary(summary):
         count = int(summary.value("always_on"))
@@ -261,8 +261,8 @@ def _remedy(summary: Summary) -> str:
     """Say what to try, by whether the training rows are explained much better."""
     if summary.verdict("training_gap") in ("fair", "poor"):
         return (
-            "training rows are explained much better: give fewer hidden units (hidden_layer_sizes=), fewer steps "
-            "(max_steps=) or more rows"
+            "training rows are explained much better: give fewer units (n_components=), fewer hidden ones "
+            "(hidden_layer_sizes=) or more rows"
         )
     return "train longer (max_steps=), give more units (n_components=), or more of them active per row (l0=)"
 

@@ -50,7 +50,7 @@ class AgainstCollapse(Configurable):
     >>> import fewhot as fh
     >>> texts = ["the sea is blue", "the sun is hot"] * 20
     >>> guard = AgainstCollapse(free_bits=2.0, word_dropout=0.3)
-    >>> vae = fh.VAE(4, hidden_layer_sizes=(8,), max_steps=5, against_collapse=guard, random_state=0).fit(texts)
+    >>> vae = fh.VAE(4, encoder="gru", hidden_layer_sizes=(8,), max_steps=5, against_collapse=guard).fit(texts)
     >>> vae.transform(texts).shape
     (40, 4)
     """

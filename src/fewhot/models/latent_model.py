@@ -71,6 +71,12 @@ class LatentModel(Part):
         return max(0, self.objective.settled_at, *weights)
 
     @property
+    def comparable_from(self) -> int:
+        """The step before which gates are held open, so that its weights are not those of sparse codes."""
+        closing = self.schedules.get("dial_weight")
+        return 0 if closing is None else closing.settled_at
+
+    @property
     def compiles(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether a step can be compiled: the ascents of some procedures cannot, and some parts cannot."""
         return self.inference.compiles and all(getattr(part, "compiles", True) for part in self.children())

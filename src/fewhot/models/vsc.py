@@ -11,6 +11,7 @@ from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import MODELS
 from fewhot.core.schedules import Linear, Piecewise, Schedule
+from fewhot.features.transforms import Identity
 from fewhot.inference import Amortised
 from fewhot.latents import SharpSigmoid, SpikeSlabLatent
 from fewhot.latents.relaxations import Relaxation
@@ -67,7 +68,7 @@ def vsc(
     observed = observation_for(spec, observation)
     seen = observed.spec(spec)
     body = encoder_for(seen, hidden_layer_sizes, encoder)
-    if n_pseudo_inputs and body.reads_texts:
+    if n_pseudo_inputs and seen.kind == "text" and isinstance(body.features, Identity):
         raise InvalidParameterError(
             "prior='pseudo-inputs' learns rows of numbers, and the encoder reads texts; give encoder='mlp', which "
             "reads the counts of words."

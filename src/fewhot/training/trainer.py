@@ -197,7 +197,7 @@ class Trainer:
             "rows": rows,
             "terms": terms,
             "evaluation": evaluation,
-            "admissible": self.model.objective.admits(evaluation),
+            "admissible": self.done >= self.model.comparable_from and self.model.objective.admits(evaluation),
         }
         self.records.append(record)
         if self.run is not None:

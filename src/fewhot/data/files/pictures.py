@@ -50,7 +50,7 @@ def read_pictures(folder: Path, folding: Folding) -> Table:
     for path in paths:
         pixels = _pixels(folder / path, size)
         first = pictures[0] if pictures else pixels
-        if pixels.shape[:2] != first.shape[:2]:
+        if folding.fitted is None and pixels.shape[:2] != first.shape[:2]:
             raise _different_sizes(folder, paths)
         if folding.asked is None and pixels.size > MAX_NUMBERS:
             raise _too_large(folder / path, pixels)

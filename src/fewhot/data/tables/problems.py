@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ MAX_LISTED = 15
 """How many columns a listing has at most."""
 _EXAMPLES = 2
 _GAPS = "missing"
+_USERS, _ITEMS = ("user", "customer", "reader"), ("item", "movie", "film", "product", "article", "book", "song")
+_PAIR_COLUMNS = 4
 _SPANS = ("timedelta", "duration")
 
 REMEDIES = (
@@ -59,7 +61,21 @@ def check_plain(raw: RawColumns, source: str) -> None:
     """Refuse a table with columns that are not plain numbers, listing all of them."""
     found = problems(raw)
     if found:
-        raise UnpreparedTableError(_listing(found, len(raw.names), source, has_names=raw.has_names), REMEDIES)
+        pair = pair_of_names(raw.names) if raw.has_names else None
+        pairs = "" if pair is None else f" Who likes what is fitted by user={pair[0]!r}, item={pair[1]!r} instead."
+        listing = _listing(found, len(raw.names), source, has_names=raw.has_names)
+        raise UnpreparedTableError(listing, f"{REMEDIES}{pairs}")
+
+
+def pair_of_names(names: Sequence[str]) -> tuple[str, str] | None:
+    """Return which columns are called as users and items are, in a table of little else.
+
+    >>> pair_of_names(["userId", "movieId", "rating"]), pair_of_names(["height", "item"])
+    (('userId', 'movieId'), None)
+    """
+    plain = {"".join(filter(str.isalpha, name.lower())).removesuffix("id"): name for name in names}
+    users, items = ([plain[word] for word in words if word in plain] for words in (_USERS, _ITEMS))
+    return (users[0], items[0]) if users and items and len(names) <= _PAIR_COLUMNS else None
 
 
 def check_frame(columns: Iterable[tuple[str, Any]], name: str) -> None:

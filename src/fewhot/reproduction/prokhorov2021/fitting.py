@@ -80,7 +80,8 @@ def texts_of(name: str, n_texts: int | None, data_dir: Path | None) -> Corpus:
 
 def estimator(settings: Mapping[str, Any], data_dir: Path | None = None) -> VAE | HSVAE | MATVAE:
     """Return the unfitted model of a cell."""
-    common = {
+    common: dict[str, Any] = {
+        "encoder": "gru",
         "n_components": settings["n_units"],
         "hidden_layer_sizes": (settings["n_hidden"],),
         "max_epochs": settings["epochs"],
