@@ -154,8 +154,9 @@ def _estimator_of(config: FitConfig, rows: RunRows, **given: Any) -> Any:
     from fewhot.likelihoods import GaussianLikelihood
 
     estimator = config.estimator(**given)
-    if _is_mixed(config, rows):
-        estimator.set_params(likelihood=GaussianLikelihood(rows.train.X.shape[1], floor=MIXED_FLOOR))
+    width = n_columns(rows.train)
+    if width is not None and _is_mixed(config, rows):
+        estimator.set_params(likelihood=GaussianLikelihood(width, floor=MIXED_FLOOR))
     return estimator
 
 
