@@ -163,7 +163,7 @@ def test_dropout_is_for_training_alone() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"n_layers": 1}, {"inference": "amortised"}, {"inner_steps": 5}, {"inner_learning_rate": 0.1},
+        {"n_layers": 2}, {"inference": "amortised"}, {"inner_steps": 5}, {"inner_learning_rate": 0.1},
         {"inner_beta1": 0.1}, {"inner_keep": "best", "inner_learning_rate": 1.0}, {"phase_order": "encoder-first"},
         {"encoder_by": "kl"}, {"features": "norm"}, {"features": "counts"}, {"idf": "smooth"}, {"activation": "tanh"},
         {"weight_decay": 0.1}, {"kl_weight": 0.2}, {"kl_annealing": "linear"}, {"latent": "spike-slab"},

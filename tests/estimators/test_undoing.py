@@ -88,7 +88,7 @@ def test_further_training_that_diverges_keeps_the_model_of_before(verb: str) -> 
 
 def test_a_single_step_that_goes_astray_is_noticed() -> None:
     X = counts()
-    model = fh.NFA(2, **SHORT).fit(X)
+    model = fh.NFA(2, n_layers=3, **SHORT).fit(X)
     before = model.score(X)
     with pytest.raises(DivergedError, match="at step 21 because the bound was not finite; lower learning_rate"):
         model.set_params(learning_rate=1e9).partial_fit(X)

@@ -38,7 +38,7 @@ def bags() -> Any:
 
 @pytest.fixture(scope="module")
 def counts() -> Any:
-    return fh.NFA(4, **SMALL).fit(TEXTS)
+    return fh.NFA(4, **SMALL | {"learning_rate": 0.02}).fit(TEXTS)
 
 
 @pytest.mark.parametrize("kind", ["words", "bags", "counts"])
