@@ -94,3 +94,24 @@ def test_a_column_of_shares_beside_large_counts_is_not_constant() -> None:
     rng = np.random.default_rng(0)
     x = np.column_stack([rng.random(200) * 0.1, rng.random((200, 6)) * 1e9])
     assert as_dataset(x).moments().nearly_constant == ()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("constant", [0.1, 1.0, -123456.789])
+def test_an_exactly_constant_column_is_not_named_as_nearly_constant(constant: float, sparse: bool) -> None:
+    x = np.random.default_rng(0).normal(size=(1000, 3))
+    x[:, 1] = constant
+    moments = as_dataset(sp.csr_array(x) if sparse else x).moments()
+    assert moments.nearly_constant == ()
+    assert moments.varies.tolist() == [True, False, True]
+    assert moments.mean[1].item() == np.float32(constant)
+
+
+def test_columns_alike_are_judged_alike() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3500, 100)) * 0.05
+    x[:, ::10] = 1 + 1e-6 * rng.normal(size=(3500, 10))  # about eight steps of float32
+    x[:, 5::10] = 1 + 1e-7 * rng.normal(size=(3500, 10))
+    moments = as_dataset(x.astype(np.float32)).moments()
+    assert moments.nearly_constant == tuple(range(5, 100, 10))
+    np.testing.assert_allclose(moments.std[::10], x[:, ::10].std(0), rtol=0.02)

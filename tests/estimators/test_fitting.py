@@ -20,7 +20,17 @@ from fewhot.core.errors import DivergedError, InvalidParameterError
 from fewhot.core.records import DataSpec
 from fewhot.likelihoods import GaussianLikelihood, LaplaceLikelihood
 from fewhot.training import gate_shift, progress
-from tests.estimators.cases import BOTH, assert_one_sentence, grey_rows, one_of_four, same_weights, small, weights
+from tests.estimators.cases import (
+    BOTH,
+    N_COLUMNS,
+    N_ROWS,
+    assert_one_sentence,
+    grey_rows,
+    one_of_four,
+    same_weights,
+    small,
+    weights,
+)
 
 # ------------------------------------------------------------------------------------------------- going on
 
@@ -466,3 +476,22 @@ def test_columns_that_vary_by_rounding_errors_are_named() -> None:
     with pytest.warns(UserWarning, match=r"modeled as constants: 1 of 6 columns \(2\)"):
         vae.fit(X)
     assert np.isfinite(vae.score(X))
+
+
+# ------------------------------------------------------------------------------------------------- constant columns
+
+
+@BOTH
+def test_columns_that_are_constant_in_training_are_decoded_as_their_means(cls: type) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(N_ROWS, N_COLUMNS)).astype(np.float32)
+    rows[:, 1], rows[:, 3] = 0.0, 1.0
+    rows[:, 5] = 0.5 + 3e-8 * rng.normal(size=N_ROWS)
+    with pytest.warns(UserWarning, match=r"1 of 7 columns \(5\)"):
+        estimator = small(cls).fit(rows)
+    decoded = estimator.inverse_transform(estimator.transform(rows))
+    np.testing.assert_allclose(decoded[:, [1, 3, 5]], [[0.0, 1.0, 0.5]] * N_ROWS, atol=1e-6)
+    assert (decoded[:, [0, 2, 4, 6]].std(axis=0) > 0).all()
+    other = rows.copy()
+    other[:, 1] += 1.0
+    assert np.isfinite(estimator.score_samples(other)).all()

@@ -48,7 +48,12 @@ def moments_of(x: Tensor) -> ColumnMoments:
     """Return the column moments of dense rows."""
     std = x.std(0, correction=0)
     return ColumnMoments(
-        x.mean(0), torch.where(std > 0, std, 1.0), float(x.sum(1).mean()), (x != 0).float().mean(0), len(x)
+        x.mean(0),
+        torch.where(std > 0, std, 1.0),
+        float(x.sum(1).mean()),
+        (x != 0).float().mean(0),
+        len(x),
+        varies=std > 0,
     )
 
 

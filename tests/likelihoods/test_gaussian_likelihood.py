@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
 
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.records import ColumnMoments, Dense
-from fewhot.likelihoods import GaussianLikelihood
+from fewhot.likelihoods import GaussianLikelihood, LaplaceLikelihood
 
 from .cases import moments_of, rows_for, spec_of
 
@@ -94,3 +95,44 @@ def test_reports_name_the_floor_and_its_unit() -> None:
     spec = spec_of(torch.randn(2, 3))
     assert "floored at 0.001 of each column's variance" in GaussianLikelihood(3).describe(spec)
     assert "1e-06 in squared units of the data" in GaussianLikelihood(3, floor=1e-6, standardise=False).describe(spec)
+
+
+def with_a_constant_column() -> torch.Tensor:
+    x = rows_for("gaussian")
+    x[:, 2] = 1.0
+    return x
+
+
+@pytest.mark.parametrize("standardise", [True, "together"])
+@pytest.mark.parametrize("family", [GaussianLikelihood, LaplaceLikelihood])
+def test_a_constant_column_has_its_mean_whatever_the_code(family: Any, standardise: Any) -> None:
+    x = with_a_constant_column()
+    likelihood = family(x.shape[1], standardise=standardise)
+    likelihood.fit(moments_of(x))
+    out = torch.randn(len(x), likelihood.n_outputs, requires_grad=True)
+    rows = likelihood(out)
+    assert rows.mean[:, 2].tolist() == [1.0] * len(x)
+    rows.log_prob(Dense(x)).sum().backward()
+    assert out.grad is not None
+    assert not out.grad[:, 2].any()
+    assert out.grad[:, [0, 1, 3, 4]].any()
+
+
+def test_a_row_that_differs_in_a_constant_column_is_as_unlikely_as_by_a_deviation_of_one() -> None:
+    x = with_a_constant_column()
+    likelihood = GaussianLikelihood(x.shape[1])
+    likelihood.fit(moments_of(x))
+    at_mean = likelihood(torch.zeros(1, x.shape[1]))
+    other = x[:1] + 2 * torch.eye(x.shape[1])[2]
+    difference = at_mean.log_prob(Dense(other)) - at_mean.log_prob(Dense(x[:1]))
+    assert difference.item() == pytest.approx(-0.5 * 2**2, rel=1e-4)  # the variance starts at 1
+
+
+def test_what_was_saved_before_constant_columns_were_kept_loads() -> None:
+    x = with_a_constant_column()
+    likelihood, loaded = GaussianLikelihood(x.shape[1]), GaussianLikelihood(x.shape[1])
+    likelihood.fit(moments_of(x))
+    saved = {name: value for name, value in likelihood.state_dict().items() if name != "varies"}
+    loaded.load_state_dict(saved)
+    out = torch.randn(len(x), x.shape[1])
+    assert torch.equal(loaded(out).mean, likelihood.loc + likelihood.scale * out)

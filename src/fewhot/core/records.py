@@ -262,3 +262,4 @@ class ColumnMoments(NamedTuple):
     n_rows: int
     nearly_constant: tuple[int, ...] = ()  # columns that vary, but by no more than rounding errors
     typical_std: float = 1.0  # root mean square of the columns' deviations; 1 where all are constant
+    varies: Tensor = torch.ones((), dtype=torch.bool)  # (D,), False where a column is constant or nearly so

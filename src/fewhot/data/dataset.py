@@ -11,14 +11,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fewhot.core.records import Batch, ColumnMoments, DataSpec, Ragged, Rows, as_numbers
+from fewhot.core.records import Batch, ColumnMoments, DataSpec, Dense, Ragged, Rows, as_numbers
 from fewhot.data.order import Order
 
 CHUNK_ELEMENTS = 1 << 22
 """How many elements are looked at together when a pass over the data needs no more."""
 
-ROUNDING = 1e-6
-"""Of a number, or of the columns' typical deviation: what float32 cannot be trusted to tell apart."""
+ROUNDING = 2.0**-21
+"""Of a number, or of the columns' typical deviation: four steps of float32, which computations may be wrong by."""
 TINY = 1e-7
 """A deviation above this is never taken for a rounding error of other columns, which may have larger units."""
 
@@ -57,20 +57,14 @@ class Dataset(ABC):
 
     def moments(self, observe: Callable[[Rows], Rows] = lambda x: x) -> ColumnMoments:
         """Return the column statistics of the rows as observed, in float64, chunk by chunk; zeros count."""
-        total = torch.zeros(self.spec.n_columns, dtype=torch.float64, device=self.device)
-        square, present = torch.zeros_like(total), torch.zeros_like(total)
+        sums = torch.zeros(3, self.spec.n_columns, dtype=torch.float64, device=self.device)
+        first: Tensor | None = None  # taken off every row: the sums of a constant column are then exactly 0
         for batch in self.batches(self._chunk):
             x = as_numbers(observe(batch.x))
-            if isinstance(x, Ragged):
-                columns, values = x.indices.flatten(), x.values.flatten().double()
-                total.index_add_(0, columns, values)
-                square.index_add_(0, columns, values.square())
-                present.index_add_(0, columns, (values != 0).double())
-            else:
-                total += x.x.double().sum(0)
-                square += x.x.double().square().sum(0)
-                present += (x.x != 0).double().sum(0)
-        return _moments_from_sums(total, square, present, self.n_rows)
+            first = _first_row(x, sums) if first is None else first
+            sums += _sums_less(first, x)
+        assert first is not None
+        return _moments_from_sums(first, sums, self.n_rows)
 
     def totals(self) -> np.ndarray:
         """Return the sum of each row, (n,), float64."""
@@ -89,23 +83,54 @@ class Dataset(ABC):
             yield self.batch(torch.from_numpy(rows).to(self.device), self.width(rows))
 
 
-def _moments_from_sums(total: Tensor, square: Tensor, present: Tensor, n_rows: int) -> ColumnMoments:
-    """Turn column sums and sums of squares into moments; a column that is nearly constant gets a deviation of 1.
+def _first_row(x: Dense | Ragged, like: Tensor) -> Tensor:
+    """Return the first row, (D,), in the precision of ``like``."""
+    if isinstance(x, Dense):
+        return x.x[0].to(like.dtype)
+    return torch.zeros_like(like[0]).index_add_(0, x.indices[0], x.values[0].to(like.dtype))
 
-    That is one whose deviation is below `ROUNDING` of its mean, or of the other columns' deviations where it is tiny in
-    itself, too: a few columns of embeddings are zero but for rounding errors.
+
+def _sums_less(first: Tensor, x: Dense | Ragged) -> Tensor:
+    """Return the sums of columns less ``first``, of their squares, and of how many rows are not 0 there, (3, D)."""
+    if isinstance(x, Dense):
+        shifted = x.x.double() - first
+        return torch.stack([shifted.sum(0), shifted.square().sum(0), (x.x != 0).double().sum(0)])
+    stored = x.values != 0
+    columns, values = x.indices[stored], x.values[stored].double() - first[x.indices[stored]]
+    of_stored = torch.stack([values, values.square(), torch.ones_like(values)])
+    sums = torch.zeros(3, len(first), dtype=first.dtype, device=first.device).index_add_(1, columns, of_stored)
+    absent = len(x.indices) - sums[2]
+    return sums + torch.stack([-absent * first, absent * first.square(), torch.zeros_like(first)])
+
+
+def varying_columns(mean: Tensor, std: Tensor) -> Tensor:
+    """Return which columns, (D,), vary by more than rounding errors.
+
+    A column does not whose deviation is below `ROUNDING` of its mean, or of the other columns' deviations where it is
+    tiny in itself, too: a few columns of embeddings are zero but for rounding errors.
     """
-    mean = total / n_rows
-    std = (square / n_rows - mean.square()).clamp(min=0).sqrt()
     typical = std[std > 0].median() if bool((std > 0).any()) else std.new_zeros(())
     least = torch.maximum(ROUNDING * mean.abs(), (ROUNDING * typical).clamp(max=TINY))
-    varies = (std > least) & (std > torch.finfo(torch.float32).tiny)
+    return (std > least) & (std > torch.finfo(torch.float32).tiny)
+
+
+def _moments_from_sums(first: Tensor, sums: Tensor, n_rows: int) -> ColumnMoments:
+    """Turn what `_sums_less` returned of all rows into moments; what does not vary has deviation 1."""
+    offset, square, present = sums / n_rows
+    mean, std = first + offset, (square - offset.square()).clamp(min=0).sqrt()
+    varies = varying_columns(mean, std)
     typical_std = float((std * varies).square().mean().sqrt()) or 1.0
     nearly = torch.nonzero((std > 0) & ~varies).flatten().tolist()
     std = torch.where(varies, std, torch.ones_like(std))
-    share = (present / n_rows).float()
     return ColumnMoments(
-        mean.float(), std.float(), float(total.sum() / n_rows), share, n_rows, tuple(nearly), typical_std
+        mean.float(),
+        std.float(),
+        float(mean.sum()),
+        present.float(),
+        n_rows,
+        nearly_constant=tuple(nearly),
+        typical_std=typical_std,
+        varies=varies,
     )
 
 
