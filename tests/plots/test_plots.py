@@ -307,6 +307,25 @@ def test_columns_of_unequal_spread_are_drawn_in_standard_deviations() -> None:
     np.testing.assert_allclose(figure.axes[0].lines[0].get_ydata(), [1.0, 1.0, 1.0, 1.0])
 
 
+@pytest.mark.parametrize("tiny", [0.0, 5e-9])
+def test_constant_columns_are_left_out_of_changes(tiny: float) -> None:
+    rows = np.random.default_rng(0).normal(size=(300, 4)) * [1.0, 20.0, tiny, 3.0] + [0.0, 0.0, 2.0, 0.0]
+    names = ["a", "b", "still", "d"]
+    effect = draw(plots.units(IDENTITY, rows, [0, 2], feature_names=names))
+    widths = [[bar.get_width() for bar in axes.patches] for axes in effect.axes]
+    labels = [[text.get_text() for text in axes.get_yticklabels()] for axes in effect.axes]
+    assert widths[0][labels[0].index("still")] == widths[1][labels[1].index("still")] == 0.0
+    assert 0 < max(map(abs, widths[0])) < 10
+    turned = draw(plots.traversals(IDENTITY, rows[0], [2], values=[0, 1], background=rows)).axes[0]
+    np.testing.assert_array_equal([line.get_ydata()[2] for line in turned.lines], [0.0, 0.0])
+
+
+def test_a_nearly_constant_column_makes_spreads_no_less_equal() -> None:
+    rows = np.random.default_rng(0).normal(size=(300, 4)) * [1.0, 1.1, 1e-9, 0.9]
+    figure = draw(plots.reconstructions(IDENTITY, rows[:1], background=rows))
+    np.testing.assert_allclose(figure.axes[0].lines[0].get_ydata(), rows[0])
+
+
 def test_refuses_names_of_another_length() -> None:
     with pytest.raises(InvalidParameterError, match="feature_names holds 1 entries for 4 columns"):
         plots.reconstructions(IDENTITY, ROWS, feature_names=["a"])

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 
 from fewhot.core.checks import one_each, whole_number
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.sparse import check_entries
 from fewhot.data import as_matrix
+from fewhot.data.dataset import varying_columns
 from fewhot.data.pixels import BRIGHT, BYTE, CHANNELS, pixel_rows
 from fewhot.data.recognise import as_array
 from fewhot.metrics.examples import check_columns, check_estimator, refuse_texts
@@ -147,7 +149,8 @@ class Columns:
     n
         Number of columns.
     centre, scale
-        What is taken off and divided by before drawing, (p,) or a scalar.
+        What is taken off and divided by before drawing, (p,) or a scalar; columns that are constant but for rounding
+        errors are divided by infinity, so that none of their values are drawn.
     """
 
     names: Sequence[str] | None
@@ -162,15 +165,16 @@ class Columns:
         if background is None or sp.issparse(background) or len(background) < 2:
             return cls(names=names, n=n)
         background = np.asarray(background, dtype=np.float64)
-        spread = background.std(axis=0)
-        moving = spread[spread > 0]
+        centre, spread = background.mean(axis=0), background.std(axis=0)
+        varies = varying_columns(torch.from_numpy(centre), torch.from_numpy(spread)).numpy()
+        moving = spread[varies]
         if (
             not len(moving)
             or moving.max() <= _UNEQUAL * moving.min()
             or (background.min() >= 0 >= background.max() - 1)
         ):
             return cls(names=names, n=n)
-        return cls(names=names, n=n, centre=background.mean(axis=0), scale=np.where(spread > 0, spread, 1.0))
+        return cls(names=names, n=n, centre=centre, scale=np.where(varies, spread, np.inf))
 
     @property
     def scaled(self) -> bool:
