@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fewhot.core.errors import DataError, UnpreparedTableError
@@ -57,6 +58,50 @@ def test_a_header_is_noticed(tmp_path: Path, header: str, names: list[str]) -> N
     assert loaded.X.tolist() == [[1, 2], [3, 4]]
 
 
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        ("0,1", "0.5,2"),
+        ("0,1,2", "7,0,1"),
+        ("1,2,3,4,5", "2,3,4,5,6"),
+        ("1,2", "0.5,1.5"),
+        ('"0","1"', "-0.5,1e3"),
+    ],
+)
+def test_a_first_line_that_counts_the_columns_is_a_header(tmp_path: Path, header: str, row: str) -> None:
+    with pytest.warns(UserWarning, match="counts its columns, and is taken as their names"):
+        loaded = read(tmp_path, f"{header}\n{row}\n{row}\n")
+    assert loaded.feature_names == header.replace('"', "").split(",")
+    assert loaded.X.tolist() == [[float(cell) for cell in row.split(",")]] * 2
+
+
+def test_a_frame_without_names_comes_back_with_and_without_its_index(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(30, 6)).astype(np.float32)
+    frame = pd.DataFrame(rows)
+    for index, said in ((False, "counts its columns"), (True, "row names")):
+        frame.to_csv(tmp_path / "t.csv", index=index)
+        with pytest.warns(UserWarning, match=said):
+            loaded = read_file(tmp_path / "t.csv")
+        np.testing.assert_array_equal(loaded.X, rows)
+        assert loaded.feature_names == list("012345")
+    pd.read_csv(tmp_path / "t.csv").to_csv(tmp_path / "t.csv", index=False)  # the index is now called "Unnamed: 0"
+    with pytest.warns(UserWarning, match="row names"):
+        np.testing.assert_array_equal(read_file(tmp_path / "t.csv").X, rows)
+
+
+def test_a_header_that_counts_beside_a_column_of_words_is_noticed(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="counts its columns"):
+        loaded = read(tmp_path, "0,1,kind\n5.1,3.5,rose\n4.9,3.0,iris\n", label="kind")
+    assert (loaded.X.shape, loaded.label_names) == ((2, 2), ["iris", "rose"])
+
+
+@pytest.mark.parametrize("text", ["0,1\n1,0\n", "1,2,3\n4,5,6\n", "0,2,1\n0.5,0.1,0.2\n", "0,1,0.5\n1,0,0.5\n"])
+def test_a_first_row_of_small_whole_numbers_is_a_row(tmp_path: Path, text: str) -> None:
+    loaded = read(tmp_path, text)
+    assert len(loaded.X) == 2
+    assert loaded.feature_names is None
+
+
 def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path: Path) -> None:
     assert read(tmp_path, "a,b\n1,2\n", encoding="utf-8-sig").feature_names == ["a", "b"]
     assert read(tmp_path, "1,2\n3,4\n", encoding="utf-8-sig").X.tolist() == [[1, 2], [3, 4]]
@@ -70,7 +115,8 @@ def test_a_single_column_and_a_single_row(tmp_path: Path) -> None:
 def test_row_names_are_left_out(tmp_path: Path) -> None:
     for names in ("0 1", "cell_a cell_b"):
         first, second = names.split()
-        loaded = read(tmp_path, f",a,b\n{first},1,2\n{second},3,4\n")
+        with pytest.warns(UserWarning, match=r"first column of .* has no name; it is taken for row names and left out"):
+            loaded = read(tmp_path, f",a,b\n{first},1,2\n{second},3,4\n")
         assert loaded.feature_names == ["a", "b"]
         assert loaded.X.tolist() == [[1, 2], [3, 4]]
 

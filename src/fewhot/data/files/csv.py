@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fewhot.core.errors import DataError
+from fewhot.core.warning import warn_caller
 from fewhot.data.files.selection import Selection
 from fewhot.data.files.table import RawTable, refuse_twins
 from fewhot.data.lines import lines_of
@@ -24,6 +26,11 @@ _SEPARATORS = "\t;|,"
 _LOOKED_AT = 50
 _CHUNK = 5_000
 _READ_AT_ONCE = 1 << 24
+_NO_NAME = ("", "Unnamed: 0")
+"""What the column of row names is called in a header: nothing, and after pandas has read and written it again."""
+_WHOLE = re.compile(r"\s*[+-]?\d+\s*")
+_LEAST_COUNTED = {0: 3, 1: 5}
+"""How long a count from 0 or 1 is at least for a header above whole numbers, which a row of data hardly is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +69,15 @@ class _Layout:
 def read_csv(path: Path, selection: Selection) -> RawTable:
     """Read the columns of a table, those of plain numbers as such and the others as text.
 
-    The first line is a header when its cells are no numbers where the second line's are. A first column without a name
-    in the header holds row names, as pandas and R write them, and is left out.
+    The first line is a header when its cells are no numbers where the second line's are, or when they count the
+    columns, as the header of a frame without names does. A first column without a name in the header holds row names,
+    as pandas and R write them, and is left out.
     """
     layout = _layout(path)
     keep, label = selection.places(layout.names, path, has_names=layout.has_header)
-    keep = keep if selection.columns is not None or not _names_rows(layout) else [place for place in keep if place]
+    if selection.columns is None and 0 in keep and _names_rows(layout):
+        keep.remove(0)
+        warn_caller(f"The first column of {path} has no name; it is taken for row names and left out.", UserWarning)
     if not keep:
         raise DataError(f"{path} has no column besides the names of its rows; give at least one column of numbers.")
     names = [layout.names[place] for place in keep]
@@ -90,6 +100,9 @@ def _layout(path: Path) -> _Layout:
     rows = _filled_rows(path, separator, encoding)
     (line, first), (_, second) = next(rows, (0, [])), next(rows, (0, []))
     has_header = _is_header(first, second)
+    if not has_header and _counts_columns(first, second):
+        has_header = True
+        warn_caller(f"The first line of {path} counts its columns, and is taken as their names.", UserWarning)
     if has_header and not second:
         raise DataError(f"{path} has no rows of numbers; give at least one.")
     if not first:
@@ -106,7 +119,7 @@ def _layout(path: Path) -> _Layout:
 
 
 def _names_rows(layout: _Layout) -> bool:
-    return layout.has_header and not layout.names[0] and len(layout.names) > 1
+    return layout.has_header and layout.names[0] in _NO_NAME and len(layout.names) > 1
 
 
 def _plain_numbers(layout: _Layout, keep: list[int], label: int | None) -> tuple[np.ndarray, np.ndarray | None]:
@@ -274,6 +287,19 @@ def _is_header(first: list[str], second: list[str]) -> bool:
     if len(first) != len(second):
         return all(words)
     return all(words) or any(word and _is_number(below) for word, below in zip(words, second, strict=True))
+
+
+def _counts_columns(first: list[str], second: list[str]) -> bool:
+    """Say whether the numbers of the first line count from 0 or 1, as pandas names the columns of a matrix."""
+    places = [place for place, cell in enumerate(first) if _is_number(cell)]
+    if len(first) != len(second) or not all(_WHOLE.fullmatch(first[place]) for place in places):
+        return False
+    counted = [int(first[place]) for place in places]
+    if len(counted) < 2 or counted[0] not in _LEAST_COUNTED or counted != [counted[0] + i for i in range(len(counted))]:
+        return False
+    below = [second[place] for place in places]
+    has_fractions = any(_is_number(cell) and not _WHOLE.fullmatch(cell) for cell in below)
+    return has_fractions or len(counted) >= _LEAST_COUNTED[counted[0]]
 
 
 def _is_number(cell: str) -> bool:
