@@ -269,3 +269,34 @@ def test_numbers_say_whether_their_rows_were_fitted(test: str, said: str, tmp_pa
     run = tmp_path / "run"
     done("fit", "digits", "--test", test, "--n-components", "4", "--l0", "2", "--max-steps", "5", "--out", run)
     assert json.loads((run / "metrics.json").read_text(encoding="utf-8"))["rows"].endswith(said)
+
+
+@pytest.mark.parametrize(("n_rows", "said"), [(240, "24 rows of rows.npy, held out of the fit"), (120, "120 rows of")])
+def test_numbers_are_about_rows_that_were_held_out(n_rows: int, said: str, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(n_rows, 6)).astype(np.float32)
+    np.save(tmp_path / "rows.npy", X)
+    run = tmp_path / "run"
+    told = done("fit", tmp_path / "rows.npy", "--l0", "2", "--max-steps", "20", "--out", run).stderr
+    found = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
+    model = fh.load(run, device="cpu")
+    assert found["rows"].startswith(said)
+    held_out = model.held_out_rows(n_rows)
+    judged = X[held_out] if n_rows == 240 else X
+    bound = next(number["value"] for number in found["numbers"] if number["name"] == "bound")
+    assert bound == pytest.approx(model.score(judged), rel=1e-5)
+    assert len(np.load(run / "codes.npz")["indptr"]) == n_rows + 1
+    assert ("which flatters it" in told) == (n_rows == 120)
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert f"This page looks at {said}" in page
+    done("report", run)
+    assert (run / "report.html").read_text(encoding="utf-8") == page
+
+
+def test_held_out_rows_are_those_that_the_fit_did_not_learn_from() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 4)).astype(np.float32)
+    model = fh.VAE(2, hidden_layer_sizes=(8,), max_steps=5, device="cpu", random_state=0).fit(X)
+    held_out = model.held_out_rows(200)
+    rest = np.setdiff1d(np.arange(200), held_out)
+    assert len(held_out) == 20
+    assert model.references_.n_rows == 180
+    np.testing.assert_allclose(model.references_.columns.loc, X[rest].mean(0), atol=1e-6)

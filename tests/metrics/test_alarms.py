@@ -246,3 +246,27 @@ def test_reconstructions_worse_than_those_of_pca_are_told() -> None:
     found = alarms(Summary(numbers=numbers, facts={**GOOD, "references": {"axes": "PCA with 4 dimensions"}}))
     assert [alarm.name for alarm in found] == ["below_pca"]
     assert "leave 60% of the variance unexplained and PCA with 4 dimensions 30%" in found[0].sentence
+
+
+def below_factors(*numbers: Number, **facts: Any) -> str:
+    """Return what is said of an ELBO below linear factors."""
+    judged = [number("bound", -9.0, "poor"), number("reference_columns", -9.5), number("reference_factors", -5.0)]
+    words = {"references": {"factors": "factor analysis with 4 factors", "columns": "each column"}}
+    found = alarms(Summary(numbers=[*judged, *numbers], facts=GOOD | words | facts))
+    return next(alarm.sentence for alarm in found if alarm.name == "below_factors")
+
+
+def test_the_advice_follows_how_training_went() -> None:
+    assert "train longer (max_steps=), give more units" in below_factors()
+    assert "fewer units" in below_factors(overfitted=True)
+    assert "fewer units" in below_factors(number("training_gap", 9.0, "fair"))
+    dead = below_factors(number("dead", 15.0, "poor"))
+    assert "train longer" in dead
+    assert "more units (" not in dead
+
+
+def test_codes_that_tell_classes_worse_than_columns_do_are_told() -> None:
+    columns = number("probe_columns", 0.7)
+    assert by_hand(number("probe_map", 0.25, "poor"), columns) == ["probe_below_columns"]
+    assert by_hand(number("probe_map", 0.25, "fair"), columns) == []
+    assert by_hand(number("probe_map", 0.25, "poor"), number("probe_columns", 0.2)) == []

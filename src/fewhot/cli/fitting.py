@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,17 @@ from fewhot.cli.console import note
 from fewhot.cli.exits import INTERRUPTED
 from fewhot.cli.interactions import COLUMNS
 from fewhot.cli.rows import KnownColumns, Source, counted, n_columns, rows_in_words, source_of
-from fewhot.cli.runs import DATA, PREPARATION, Judgement, RunRows, finish, in_order, is_finished, read_rows
+from fewhot.cli.runs import (
+    DATA,
+    PREPARATION,
+    Judgement,
+    RunRows,
+    finish,
+    in_order,
+    is_finished,
+    read_rows,
+    with_held_out,
+)
 from fewhot.cli.texts import check_settings, in_words, rows_to_fit
 from fewhot.core.errors import InvalidParameterError, RunFolderError
 
@@ -97,6 +108,7 @@ def _require_several(rows: Loaded) -> None:
 
 def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows: RunRows | None = None) -> Judgement:
     """Fit, then write everything a run folder holds; Ctrl-C leaves a folder that --resume takes."""
+    from fewhot.estimators.below import SAID as BELOW
     from fewhot.training import RunFolder
 
     if rows is None:
@@ -108,15 +120,16 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
     opening = _opening(folder, config, rows, X, resume=resume, quiet=quiet)
     estimator = _estimator_of(config, rows, verbose=0 if quiet else 1, callbacks=[run, opening])
     try:
-        estimator.fit(X)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=BELOW)  # the summary says it, too, and what to try
+            estimator.fit(X)
         _keep_names(estimator, rows.train, folder)
         if not quiet:
             if getattr(estimator, "recipe_", None) is not None and estimator.recipe is None:
                 note(f"By what the rows are, the recipe was {estimator.recipe_}; --recipe names another.")
             if estimator.n_iter_ < opening.planned:
                 note(f"Stopped at step {estimator.n_iter_:,}: the bound of held-out rows no longer rose.")
-            about = "the rows of the fit, which flatters it (--split train holds out a fifth)"
-            note(f"Measuring {about if rows.test is None else 'test rows'}, and drawing the report.")
+            note(f"Measuring {_to_measure(rows, estimator)}, and drawing the report.")
         return finish(folder, estimator, rows, X if rows.train.holds_texts else rows.train.X)
     except KeyboardInterrupt:
         if not (folder / FILE).exists():
@@ -125,6 +138,14 @@ def run_fit(config: FitConfig, folder: Path, *, resume: bool, quiet: bool, rows:
 
         note(f"To go on: fewhot fit --resume {folder}")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _to_measure(rows: RunRows, estimator: Any) -> str:
+    if rows.test is not None:
+        return "test rows"
+    if with_held_out(rows, estimator).held_out is not None:
+        return "the rows that were held out for early stopping (--split train holds out a fifth of its own)"
+    return "the rows of the fit, which flatters it (--split train holds out a fifth)"
 
 
 def _to_fit(config: FitConfig, rows: RunRows) -> Any:

@@ -22,11 +22,11 @@ def report(
     device: Device = "auto",
 ) -> None:
     """Measure a run again and write one self-contained page about it."""
-    from fewhot.cli.runs import REPORT, facts_of, judge, load_run, read_rows
+    from fewhot.cli.runs import REPORT, facts_of, judge, load_run, read_rows, with_held_out
     from fewhot.report import write_report
 
     estimator = load_run(run, device)
-    rows = read_rows(run, data_dir)
+    rows = with_held_out(read_rows(run, data_dir), estimator)
     target = out or run / REPORT
     write_report(target, judge(estimator, rows, facts_of(estimator, rows, run)).page)
     say(f"Report: {target}")

@@ -191,6 +191,7 @@ def as_place(label: str | None) -> str | int | None:
 
 
 ALL_SEEN, SOME_SEEN, NONE_SEEN = "the ones it was fitted on", "some of which it was fitted on", "not seen in the fit"
+HELD_OUT = "held out of the fit, which only chose its weights by them"
 
 
 def share_rows(one: str, other: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from fewhot.cli.console import finite
 from fewhot.cli.interactions import like_the_fit, with_items
 from fewhot.cli.rows import (
     ALL_SEEN,
+    HELD_OUT,
     NONE_SEEN,
     SOME_SEEN,
     KnownColumns,
@@ -26,18 +28,23 @@ from fewhot.cli.texts import check_kind, readable
 from fewhot.core.errors import InvalidInputError, RunFolderError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from fewhot.data import Loaded, TableVectorizer
     from fewhot.metrics import Alarm, Summary
 
 DATA, METRICS, CODES, REPORT = "data.json", "metrics.json", "codes.npz", "report.html"
 PREPARATION = "preparation.json"
+LEAST_JUDGED = 20
+"""Held-out rows from which on the numbers of a fit are about these, and not about the rows it learned from."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RunRows:
     """The rows a run was fitted on and, where they are others, those its numbers are about.
 
-    ``vectorizer`` is what made numbers of the columns of a table that had others.
+    ``vectorizer`` is what made numbers of the columns of a table that had others. ``held_out`` are those of the rows
+    from which the fit learned nothing, and only chose when to stop: they are judged where no other rows are given.
     """
 
     train: Loaded
@@ -45,18 +52,30 @@ class RunRows:
     test: Loaded | None = None
     test_source: Source | None = None
     vectorizer: TableVectorizer | None = None
+    held_out: np.ndarray | None = None
 
-    @property
+    @cached_property
     def judged(self) -> Loaded:
         """The rows that the numbers are about."""
-        return self.train if self.test is None else self.test
+        if self.test is not None:
+            return self.test
+        return self.train if self.held_out is None else self.train.take(self.held_out)
+
+    @property
+    def learned(self) -> Loaded:
+        """The rows that the fit learned from."""
+        if self.held_out is None:
+            return self.train
+        import numpy as np
+
+        return self.train.take(np.setdiff1d(np.arange(len(self.train)), self.held_out))
 
     @property
     def judged_words(self) -> str:
         """How a sentence calls those rows."""
         n_rows = counted(self.judged)
         if self.test is None:
-            return f"{n_rows} of {self.train.name}, {ALL_SEEN}"
+            return f"{n_rows} of {self.train.name}, {ALL_SEEN if self.held_out is None else HELD_OUT}"
         split = f", split {self.test.split!r}" if self.test.split else ""
         return f"{n_rows} of {self.test.name}{split}, {self._seen_in_the_fit(self.test)}"
 
@@ -214,16 +233,29 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
+def with_held_out(rows: RunRows, estimator: Any) -> RunRows:
+    """Return the rows of a run with those named that the numbers of a fit without test rows are about.
+
+    Where fewer than `LEAST_JUDGED` were held out, numbers are about all rows, and flatter.
+    """
+    if rows.test is not None:
+        return rows
+    held_out = estimator.held_out_rows(len(rows.train))
+    return replace(rows, held_out=held_out) if len(held_out) >= LEAST_JUDGED else rows
+
+
 def judge(estimator: Any, rows: RunRows, facts: dict[str, Any], fitted: Any = None) -> Judgement:
     """Measure a fitted model and draw its page; ``fitted`` is what the model reads of its rows, if that is known."""
     from fewhot.metrics import alarms, summarise
     from fewhot.report import build_report
 
     judged = rows.judged
-    taught = rows.test is not None and judged.y is not None and rows.train.y is not None
-    y_train, y = same_labels(rows.train, judged) if taught else (None, judged.y)
-    X_train = (readable(estimator, rows.train) if fitted is None else fitted) if taught else None
-    X = fitted if rows.test is None and fitted is not None else readable(estimator, judged)
+    taught = judged is not rows.train and judged.y is not None and rows.train.y is not None
+    learned = rows.learned if taught else rows.train
+    y_train, y = same_labels(learned, judged) if taught else (None, judged.y)
+    known = fitted is not None and learned is rows.train
+    X_train = (fitted if known else readable(estimator, learned)) if taught else None
+    X = fitted if judged is rows.train and fitted is not None else readable(estimator, judged)
     summary = summarise(estimator, X, y, X_train, y_train)  # untaught, a probe learns from half of the rows it has
     found = list(alarms(summary))
     page = build_report(estimator, judged, summary=summary, alarms=found, facts=facts)
@@ -236,16 +268,22 @@ def facts_of(estimator: Any, rows: RunRows, folder: Path) -> dict[str, Any]:
 
     import torch
 
+    from fewhot.report.page import ABOUT
+
     device = next(estimator.module_.parameters()).device
     hardware = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()
     prepared = {} if rows.vectorizer is None else {"Columns": "; ".join(rows.vectorizer.summary())}
     return {
         "Run": folder.name,
-        "Fitted on": f"{counted(rows.train)} of {rows.train.name}",
+        "Fitted on": f"{counted(rows.train)} of {rows.train.name}{_held_out_words(rows)}",
         **prepared,
-        "Numbers are about": rows.judged_words,
+        ABOUT: rows.judged_words,
         "Hardware": f"{hardware}, {torch.get_num_threads()} threads",
     }
+
+
+def _held_out_words(rows: RunRows) -> str:
+    return "" if rows.held_out is None else f", {len(rows.held_out):,} of them held out for early stopping"
 
 
 def finish(folder: Path, estimator: Any, rows: RunRows, fitted: Any) -> Judgement:
@@ -255,6 +293,7 @@ def finish(folder: Path, estimator: Any, rows: RunRows, fitted: Any) -> Judgemen
     from fewhot.report import write_report
 
     write_matrix(folder / CODES, estimator.transform(fitted))
+    rows = with_held_out(rows, estimator)
     judgement = judge(estimator, rows, facts_of(estimator, rows, folder), fitted)
     write_json(folder / METRICS, finite({"rows": rows.judged_words, **judgement.summary.to_dict()}))
     write_report(folder / REPORT, judgement.page)

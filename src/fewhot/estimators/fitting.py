@@ -18,6 +18,7 @@ from fewhot.core.seeding import PrivateDraws, derive_seed
 from fewhot.core.warning import warn_caller
 from fewhot.data import Dataset
 from fewhot.estimators.arguments import Arguments
+from fewhot.estimators.below import warn_if_below_references
 from fewhot.estimators.duration import announce_slow_texts
 from fewhot.estimators.fingerprint import fingerprint
 from fewhot.estimators.kept_words import words_of
@@ -201,6 +202,12 @@ class Fitting(Arguments):
         ceiling = getattr(self, "max_active", None)
         self.references_ = None if one_pass else references_of(module, train.to(device), seed, ceiling)
         self._kept_words = None if one_pass else words_of(module, train.to(device), seed, ceiling)
+        warn_if_below_references(self, None if one_pass or held_out is None else held_out.to(device))
+
+    @property
+    def _is_judged_by_elbo(self) -> bool:
+        """Whether an ELBO says what the fit is worth."""
+        return True
 
     def _finish(self, rows: Sequence[Dataset]) -> None:
         """Do what is left to do after training, looking at training and held-out rows, or at all when these are few."""
@@ -238,12 +245,25 @@ class Fitting(Arguments):
         """Return a fresh model for such data; ``n_steps`` is the length of its schedules."""
         raise TypeError(f"{type(self).__name__} does not say its model; define _build(spec, n_steps).")
 
-    def _split(self, data: Dataset, seed: int) -> tuple[Dataset, Dataset | None]:
-        n_held = int(data.n_rows * self.validation_fraction)
+    def held_out_rows(self, n_rows: int) -> np.ndarray:
+        """Return which of the ``n_rows`` of the fit were held out of it for early stopping, in their order.
+
+        Of a fit that was given X_val, these are the rows that it would have held out without.
+        """
+        check_is_fitted(self)
+        return self._held_out(n_rows, self.seed_)
+
+    def _held_out(self, n_rows: int, seed: int) -> np.ndarray:
+        n_held = int(n_rows * self.validation_fraction)
         if self.n_iter_no_change is None or n_held < _LEAST_HELD_OUT:
+            return np.arange(0)
+        return np.sort(np.random.default_rng(derive_seed(seed, "validation")).permutation(n_rows)[:n_held])
+
+    def _split(self, data: Dataset, seed: int) -> tuple[Dataset, Dataset | None]:
+        held_out = self._held_out(data.n_rows, seed)
+        if not len(held_out):
             return data, None
-        rows = np.random.default_rng(derive_seed(seed, "validation")).permutation(data.n_rows)
-        return data.subset(np.sort(rows[n_held:])), data.subset(np.sort(rows[:n_held]))
+        return data.subset(np.setdiff1d(np.arange(data.n_rows), held_out)), data.subset(held_out)
 
     def _check_support(self, module: LatentModel, spec: DataSpec) -> None:
         module.observation.check(spec)

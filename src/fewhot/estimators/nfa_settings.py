@@ -32,6 +32,10 @@ class NFASettings(LatentEstimator):
     _learns_pairs = False
     _mean_weight = 1.0
 
+    @property
+    def _is_judged_by_elbo(self) -> bool:
+        return self.recipe_ != LIKES
+
     def _resolve(self, data: Dataset) -> None:
         """Choose the recipe by what the rows are, unless one is named: the one place where data decide of arguments."""
         of_images = data.spec.image_shape is not None

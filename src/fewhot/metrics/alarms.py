@@ -217,8 +217,8 @@ def _history(summary: Summary) -> Iterator[Alarm]:
             name="below_history",
             severity="warning",
             sentence=f"The ELBO on held-out rows was {below:.3g} nats per row better earlier in training, with "
-            f"{summary.facts['history_active']:.3g} active units per row, too far from the target to be kept; ask for "
-            f"about as many (l0=).",
+            f"{summary.facts['history_active']:.3g} active units per row, too far from the target to be kept; these "
+            f"rows are explained better by more of them than were asked for (l0=).",
         )
 
 
@@ -248,6 +248,14 @@ def _references(summary: Summary) -> Iterator[Alarm]:
             f"{summary.value('ndcg'):.3g} and {summary.value('ndcg_popularity'):.3g}); train longer (max_steps=), or "
             f"give more users.",
         )
+    if summary.verdict("probe_map") == "poor" and summary.value("probe_map") < summary.value("probe_columns"):
+        yield Alarm(
+            name="probe_below_columns",
+            severity="note",
+            sentence=f"A linear classifier of the labels is right for {summary.value('probe_map'):.0%} of the rows by "
+            f"their codes and for {summary.value('probe_columns'):.0%} by their columns; for that purpose ask for more "
+            f"active units per row (l0=).",
+        )
     if summary.verdict("fvu") == "poor":
         yield Alarm(
             name="below_pca",
@@ -258,13 +266,14 @@ def _references(summary: Summary) -> Iterator[Alarm]:
 
 
 def _remedy(summary: Summary) -> str:
-    """Say what to try, by whether the training rows are explained much better."""
-    if summary.verdict("training_gap") in ("fair", "poor"):
+    """Say what to try, by whether training went on to learn its own rows alone."""
+    if summary.verdict("training_gap") in ("fair", "poor") or summary.facts.get("overfitted"):
         return (
-            "training rows are explained much better: give fewer units (n_components=), fewer hidden ones "
+            "training rows are explained better than others: give fewer units (n_components=), fewer hidden ones "
             "(hidden_layer_sizes=) or more rows"
         )
-    return "train longer (max_steps=), give more units (n_components=), or more of them active per row (l0=)"
+    more = "" if summary.verdict("dead") == "poor" else "give more units (n_components=), "
+    return f"train longer (max_steps=), {more}or ask for more of them active per row (l0=)"
 
 
 def _bounds(summary: Summary) -> Iterator[Alarm]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from fewhot.data import Dataset
 from fewhot.metrics.columns import IndependentColumns
 from fewhot.metrics.estimates import Estimate, estimate
 from fewhot.metrics.observed import observed
@@ -99,24 +100,34 @@ def compare_with_references(estimator: Any, X: Any, codes: Any) -> Comparison | 
     if references is None:
         return None
     module, data = estimator.module_, estimator._rows(X)
-    columns: list[np.ndarray] = []
-    factors: list[np.ndarray] = []
+    compared = log_densities(references, module, data)
+    if references.axes is None:
+        return compared
     errors, pca_errors, deviations = 0.0, 0.0, 0.0
     at = 0
+    for rows in observed(module, data, BATCH):
+        decoded = estimator._decoded(codes[at : at + rows.shape[0]])
+        errors += references.axes.squared_deviations(rows, decoded).sum()
+        pca_errors += references.axes.squared_errors(rows).sum()
+        deviations += references.axes.squared_deviations(rows).sum()
+        at += rows.shape[0]
+    return replace(
+        compared,
+        fvu=fraction_unexplained(errors, deviations),
+        fvu_pca=fraction_unexplained(pca_errors, deviations),
+    )
+
+
+def log_densities(references: References, module: Any, data: Dataset) -> Comparison:
+    """Return the log densities of rows under references."""
+    columns: list[np.ndarray] = []
+    factors: list[np.ndarray] = []
     for rows in observed(module, data, BATCH):
         columns.append(references.columns.log_density(rows))
         if references.factors is not None:
             factors.append(references.factors.log_density(rows))
-        if references.axes is not None:
-            decoded = estimator._decoded(codes[at : at + rows.shape[0]])
-            errors += references.axes.squared_deviations(rows, decoded).sum()
-            pca_errors += references.axes.squared_errors(rows).sum()
-            deviations += references.axes.squared_deviations(rows).sum()
-        at += rows.shape[0]
     return Comparison(
         references=references,
         columns=np.concatenate(columns),
         factors=np.concatenate(factors) if factors else None,
-        fvu=fraction_unexplained(errors, deviations),
-        fvu_pca=fraction_unexplained(pca_errors, deviations),
     )

@@ -10,6 +10,7 @@ from fewhot.metrics.comparison import Comparison
 from fewhot.metrics.estimates import Estimate, estimate
 from fewhot.metrics.numbers import estimated, measured
 from fewhot.metrics.summary import Number
+from fewhot.metrics.verdicts import RULES, Verdict
 
 _NATS = "nats per row"
 _LARGEST_SE = 1.0
@@ -40,15 +41,20 @@ def bound_and_references(bound: Estimate, compared: Comparison | None) -> list[N
     return numbers
 
 
-def _judged(bound: Estimate, compared: Comparison) -> Number:
-    """Return the ELBO, judged by how many standard errors it lies above the better reference, row by row.
+def judged_gain(gain: Estimate) -> tuple[float, Verdict]:
+    """Return how many standard errors an ELBO lies above the better reference, row by row, and what that is worth.
 
     A few rows that a model explains very badly make the standard error as large as the shortfall: below the reference
     it counts as one nat at most.
     """
-    gain = compared.gain(bound.values)
     unit = gain.se if gain.mean > 0 else min(gain.se, _LARGEST_SE)
-    number = estimated("bound", bound, "nats a row", _RECORD, gain.mean / unit if unit else np.nan)
+    by = gain.mean / unit if unit else np.nan
+    return by, RULES["bound"](by)
+
+
+def _judged(bound: Estimate, compared: Comparison) -> Number:
+    gain = compared.gain(bound.values)
+    number = estimated("bound", bound, "nats a row", _RECORD, judged_gain(gain)[0])
     return replace(number, why=f"{gain.mean:+.3g} ± {gain.se:.2g} nats per row against {compared.better}: {number.why}")
 
 

@@ -33,6 +33,7 @@ IWAE_ROWS = 1000
 COMPARED_ROWS, LEAST_COMPARED = 300, 20
 _SEED = 0
 _SHOWN_WORDS = 10
+_OVERFITTED = 1.0  # nats per row that held-out rows lost while training went on
 _KINDS: tuple[Kind, ...] = ("map", "mean", "sample")
 
 
@@ -126,7 +127,11 @@ def _below_history(estimator: Any) -> dict[str, float]:
     if kept is None or estimator.n_iter_no_change is None:
         return {}
     best = max((record["evaluation"] for record in estimator.history_), key=watched)
-    return {"below_history": watched(best) - watched(kept["evaluation"]), "history_active": best.get("active", 0.0)}
+    return {
+        "below_history": watched(best) - watched(kept["evaluation"]),
+        "history_active": best.get("active", 0.0),
+        "overfitted": watched(estimator.history_[-1]["evaluation"]) < watched(kept["evaluation"]) - _OVERFITTED,
+    }
 
 
 def _bounds(estimator: Any, X: Any, bound: Estimate, compared: Comparison | None, mute: bool) -> list[Number]:

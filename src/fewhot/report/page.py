@@ -29,6 +29,9 @@ from fewhot.report.words import words_section
 MAX_ROWS = 2000
 """Rows that are encoded for the pictures; the numbers come from the summary and may rest on more."""
 
+ABOUT = "Numbers are about"
+"""The fact that says which rows the page looks at."""
+
 _LINKS = {
     "warnings": "Warnings",
     "references": "Beside simple models",
@@ -88,7 +91,9 @@ def build_report(
         "fitted": fitted_section(estimator, data, summary, facts or {}),
         "guide": guide_section(sample.gated, texts=data.holds_texts),
     }
-    return _page(f"{type(estimator).__name__} on {data.name}", _lead(sample, summary), glance(summary), sections)
+    return _page(
+        f"{type(estimator).__name__} on {data.name}", _lead(sample, summary, facts or {}), glance(summary), sections
+    )
 
 
 def write_report(path: str | Path, html: str) -> None:
@@ -124,13 +129,13 @@ def _of_texts(sample: Sample) -> dict[str, str]:
     }
 
 
-def _lead(sample: Sample, summary: Any) -> str:
+def _lead(sample: Sample, summary: Any, facts: dict[str, Any]) -> str:
     data = sample.data
     kind = "texts" if data.holds_texts else "pictures" if data.image_shape is not None else "rows"
     what = kind if data.holds_texts else f"{kind} of {data.X.shape[1]:,} numbers"
     return (
         f"{type(sample.estimator).__name__} describes {what} by {sample.n_units} units. "
-        f"This page looks at {data.X.shape[0]:,} {kind}. {verdict_counts(summary)}"
+        f"This page looks at {facts.get(ABOUT, f'{data.X.shape[0]:,} {kind}')}. {verdict_counts(summary)}"
     )
 
 
