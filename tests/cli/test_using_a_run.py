@@ -81,6 +81,17 @@ def test_columns_are_told_by_the_names_that_model_or_data_know(named: Path, tmp_
     np.testing.assert_allclose(_codes(run, turned, tmp_path), expected, rtol=1e-6)
 
 
+def test_a_report_of_other_rows_stands_beside_that_of_the_fit(named: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(named / "run", tmp_path / "run"))
+    before = (run / "report.html").read_text(encoding="utf-8")
+    new = _table(tmp_path / "cab.csv", "c,a,b", [2, 0, 1])
+    done("report", run, new)
+    page = (run / "report-cab.html").read_text(encoding="utf-8")
+    assert "rows of cab.csv, " in page
+    assert (run / "report.html").read_text(encoding="utf-8") == before
+    assert "name them after" in refused("report", run, "--label", "kind")
+
+
 def test_columns_of_rows_to_judge_by_are_told_by_name_too(named: Path, tmp_path: Path) -> None:
     turned = _table(tmp_path / "cab.csv", "c,a,b", [2, 0, 1])
     words = ["--l0", "2", "--quiet", "--out", tmp_path / "run", "--json"]

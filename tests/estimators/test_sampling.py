@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from fewhot import VSC, FewhotError
+from fewhot import VAE, VSC, FewhotError
 from tests.estimators.cases import BOTH, assert_one_sentence, grey_rows, small
 
 
@@ -110,3 +110,12 @@ def test_unusable_requests_are_refused(vsc: VSC, ask: Any) -> None:
     with pytest.raises(FewhotError) as error:
         ask(vsc)
     assert_one_sentence(error.value)
+
+
+def test_samples_of_images_are_means_unless_told() -> None:
+    images = np.random.default_rng(0).integers(0, 256, (40, 4, 3), dtype=np.uint8)
+    vae = VAE(2, hidden_layer_sizes=(8,), max_steps=5, device="cpu", random_state=0).fit(images)
+    for draw in (vae.sample, vae.sample_like):
+        what: Any = 6 if draw == vae.sample else images[:6]
+        np.testing.assert_array_equal(draw(what, random_state=0), draw(what, random_state=0, kind="mean"))
+        assert not np.array_equal(draw(what, random_state=0), draw(what, random_state=0, kind="draw"))

@@ -141,12 +141,13 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
     @in_float32()
     @within_memory("give fewer n_samples")
     def sample(
-        self, n_samples: int = 1, random_state: Any = None, kind: str = "draw", *, max_length: int = MOST_WORDS
+        self, n_samples: int = 1, random_state: Any = None, kind: str = "auto", *, max_length: int = MOST_WORDS
     ) -> np.ndarray:
         """Draw rows from the model: a code from the prior, then a row given the code.
 
-        ``kind="mean"`` returns the expected row of each code instead of a draw, which makes better pictures; of a
-        model of texts, the likeliest words. A text ends after ``max_length`` words at the latest. Images come as
+        ``kind="draw"`` draws the row, too; ``kind="mean"`` returns the expected row of each code, and of a model of
+        texts the likeliest words. "auto" takes the mean of images, whose pixels are noisy when drawn one by one, and
+        draws everything else. A text ends after ``max_length`` words at the latest. Images come as
         `inverse_transform` returns them.
         """
         check_is_fitted(self)
@@ -159,7 +160,7 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
 
     @in_float32()
     def sample_like(
-        self, X: Any, random_state: Any = None, kind: str = "draw", *, max_length: int = MOST_WORDS
+        self, X: Any, random_state: Any = None, kind: str = "auto", *, max_length: int = MOST_WORDS
     ) -> np.ndarray:
         """Draw one row for each row of X, keeping its active units and drawing their values from the prior."""
         whole_number("max_length", max_length)
@@ -172,7 +173,8 @@ class LatentEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitting
             return self._generate(z, generator, kind, max_length)
 
     def _generate(self, z: torch.Tensor, generator: torch.Generator, kind: str, max_length: int) -> np.ndarray:
-        one_of("kind", kind, ("draw", "mean"))
+        if one_of("kind", kind, ("auto", "draw", "mean")) == "auto":
+            kind = "draw" if getattr(self, "image_shape_", None) is None else "mean"
         if self.says_texts:
             texts = self._spoken(z)
             said = texts.greedy(max_length) if kind == "mean" else texts.sample(generator, max_length)
