@@ -37,8 +37,11 @@ def recommend(
         str | None, typer.Argument(metavar="DATA", help=f"What users have. {DATA_HELP}", show_default=False)
     ] = None,
     items: Annotated[
-        str | None,
-        typer.Option(help="The items of one user instead of DATA, with commas between them.", show_default=False),
+        list[str] | None,
+        typer.Option(
+            help="Items of one user instead of DATA, with commas between them; may be given several times.",
+            show_default=False,
+        ),
     ] = None,
     n: Annotated[int, typer.Option("-n", help="How many items to list.")] = 10,
     seen: Annotated[bool, typer.Option("--seen", help="List what users have, too.")] = False,
@@ -54,11 +57,15 @@ def recommend(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """List the best items of each user in DATA, or of one who has --items, without what they have."""
+    """List the best items of each user in DATA, or of one who has --items, without what they have.
+
+    A score is what the model expects of an item beside the user's other items. It orders one user's items: the scores
+    of different users cannot be compared.
+    """
     from fewhot.cli.outputs import free_file
     from fewhot.cli.rows import source_of
 
-    if (data is None) == (items is None):
+    if (data is None) != bool(items):
         raise InvalidParameterError("Give either DATA or --items: what the users have.")
     target = None if out is None else free_file(out, force=force, source=data or "")
     if target is not None and target.suffix.lower() not in _ENDINGS:
@@ -67,7 +74,7 @@ def recommend(
         )
     model = _recommender(run, device)
     if data is None:
-        users, found = None, _for_items(run, model, items or "", n, seen=seen)
+        users, found = None, _for_items(run, model, items or [], n, seen=seen)
     else:
         source = source_of(data, split, None, data_dir, user=user, item=item, weight=weight)
         rows = _rows_like_those_of(run, model, source)
@@ -106,14 +113,15 @@ def _recommender(run: Path, device: str) -> Any:
     return model
 
 
-def _for_items(run: Path, model: Any, items: str, n: int, *, seen: bool) -> tuple[Any, Any]:
+def _for_items(run: Path, model: Any, items: Sequence[str], n: int, *, seen: bool) -> tuple[Any, Any]:
     from fewhot.estimators.histories import item_names
 
     known = item_names(model)
-    named = _names_in(items, set() if known is None else set(map(str, known)))
+    names = set() if known is None else set(map(str, known))
+    named = [name for text in items for name in _names_in(text, names)]
     if not named:
         raise InvalidParameterError("--items names no item; give some with commas between them, such as --items a,b.")
-    if known is not None and not set(named) & set(map(str, known)):
+    if known is not None and not names & set(named):
         alike = [name for name in map(str, known) if named[0].lower() in name.lower()] or difflib.get_close_matches(
             named[0], map(str, known), n=1
         )
