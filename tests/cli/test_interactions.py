@@ -85,6 +85,29 @@ def test_columns_of_the_fit_are_remembered(run: Path, tmp_path: Path) -> None:
     assert "has no column 'u'" in refused("encode", run, other, "--out", tmp_path / "other.npz")
 
 
+def test_codes_of_users_have_their_names(run: Path, tmp_path: Path) -> None:
+    new = written(tmp_path / "new.csv", [('"zoe, b"', "tea", 1), ("al", "cake", 3), ('"zoe, b"', "milk", 1)])
+    for name in ("codes.csv", "codes.parquet"):
+        said = done("encode", run, new, "--out", tmp_path / name).stdout
+        assert "order" not in said
+    table = pl.read_csv(tmp_path / "codes.csv")
+    assert table.columns == ["user", *(f"unit_{j}" for j in range(4))]
+    assert table["user"].to_list() == ["zoe, b", "al"]
+    expected = fh.load(run, device="cpu").transform([["tea", "milk"], ["cake", "cake", "cake"]])
+    np.testing.assert_allclose(table.drop("user").to_numpy(), expected, rtol=1e-6)
+    assert pl.read_parquet(tmp_path / "codes.parquet")["user"].to_list() == ["zoe, b", "al"]
+    said = " ".join(done("encode", run, new, "--out", tmp_path / "codes.npy").stdout.split())
+    assert "Users are in the order of their first lines in new.csv; a .csv, .parquet or .h5ad file names them." in said
+
+
+def test_items_may_be_given_several_times(run: Path) -> None:
+    words = ["-n", "3", "--json"]
+    both = parsed(done("recommend", run, "--items", "tea", "--items", "cake", *words))
+    assert both == parsed(done("recommend", run, "--items", "tea,cake", *words))
+    assert both != parsed(done("recommend", run, "--items", "cake", *words))
+    assert "Give either DATA or --items" in refused("recommend", run)
+
+
 def test_lists_for_people(run: Path) -> None:
     shown = done("recommend", run, run.parent / "likes.csv", "-n", "1")
     assert "000" in shown.stdout

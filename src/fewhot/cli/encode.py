@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fewhot.cli.console import say
 from fewhot.cli.options import Data, DataDir, Device, Force, Item, Label, Run, Split, Text, Texts, User, Weight
 from fewhot.core.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from fewhot.data import Loaded
 
 EXAMPLE = """\
 Examples:
@@ -48,7 +51,10 @@ def encode(
     device: Device = "auto",
     force: Force = False,
 ) -> None:
-    """Write the codes of DATA under a fitted model, one row each, exact zeros where a unit is off."""
+    """Write the codes of DATA under a fitted model, one row each, exact zeros where a unit is off.
+
+    Codes of users have their names in the first column of .csv and .parquet files, and as names in .h5ad.
+    """
     from fewhot.cli.outputs import free_file
     from fewhot.cli.rows import counted, source_of
     from fewhot.cli.runs import load_run, rows_as_in
@@ -67,11 +73,23 @@ def encode(
     codes = estimator.transform(X) if what == "values" else getattr(estimator.codes(X), what)
     if codes is None:
         raise InvalidParameterError(f"{type(estimator).__name__} has no gates and so no {what}; ask for values.")
-    write_matrix(target, codes)
+    write_matrix(target, codes, users=rows.users)
     active = f", {(codes != 0).sum() / codes.shape[0]:.3g} active a row," if what == "values" else ""
     units = f"{codes.shape[1]:,} units"
     told = f"{counted(rows)} in {units}" if rows.holds_texts else f"{counted(rows)} of {units}"
-    say(f"{told}{active} are in {target}.")
+    say(f"{told}{active} are in {target}.{_order(rows, target)}")
+
+
+def _order(rows: Loaded, target: Path) -> str:
+    """Return which row is whose, of users in a file that does not name them."""
+    from fewhot.data.files.writing import NAMES_ROWS
+
+    *some, last = NAMES_ROWS
+    if rows.users is None or target.suffix.lower() in NAMES_ROWS:
+        return ""
+    return (
+        f" Users are in the order of their first lines in {rows.name}; a {', '.join(some)} or {last} file names them."
+    )
 
 
 def _change(estimator: Any, changes: dict[str, Any]) -> None:

@@ -29,10 +29,10 @@ def read_parquet(path: Path, selection: Selection) -> RawTable:
     return RawTable(raw=raw, labels=None if label is None else columns[names[label]])
 
 
-def write_parquet(path: Path, X: np.ndarray, names: list[str]) -> None:
-    """Write a dense matrix, one column a unit."""
+def write_parquet(path: Path, X: np.ndarray, names: list[str], before: Columns) -> None:
+    """Write a dense matrix, one column a unit, and the columns ``before`` it."""
     library = parquet_library()
-    columns = {name: np.ascontiguousarray(X[:, j]) for j, name in enumerate(names)}
+    columns = before | {name: np.ascontiguousarray(X[:, j]) for j, name in enumerate(names)}
     if library == "polars":
         import polars
 
