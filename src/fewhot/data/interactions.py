@@ -233,6 +233,11 @@ def _columns_of_pairs(frame: Any, name: str) -> tuple[Any, Any, Any] | None:
         return None
     user, item = columns[:2]
     if _holds_words(frame[user]) or _holds_words(frame[item]):
+        if plain[1] in WEIGHTS | TIMES:
+            raise InvalidInputError(
+                f"{name} has the columns {', '.join(map(repr, columns))}, and {item!r} stands where items are; give "
+                f"users, items and, if there are any, weights, in this order or called so."
+            )
         return user, item, _third(frame, columns, plain, (user, item))
     if all(_looks_like_ids(frame[column]) for column in (user, item)):
         raise InvalidInputError(

@@ -46,8 +46,15 @@ def as_matrix_of_users(estimator: Any, X: Any, *, fitting: bool, name: str = "X"
     if fitting:
         _check_users(found, name)
         estimator.items_ = named_items(found.items)
-    elif found.n_unknown:
-        _tell_unknown(found, name)
+    else:
+        if found.n_unknown:
+            _tell_unknown(found, name)
+        if item_names(estimator) is None and is_frame(X):
+            warn_caller(
+                f"The model was fitted on a matrix without names, so the items of {name} are taken for its columns, 0 "
+                f"to {len(found.items) - 1}; fit it on pairs, or on a frame with a column an item, if they are names.",
+                UserWarning,
+            )
     return found.X
 
 
