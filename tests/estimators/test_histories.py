@@ -86,10 +86,41 @@ def test_a_model_of_a_matrix_takes_lists_of_columns() -> None:
     assert model.recommend([[0, 2]], 3)[0].tolist() == model.recommend(np.eye(10)[[0]] + np.eye(10)[[2]], 3)[0].tolist()
 
 
+def test_weights_are_never_taken_for_items() -> None:
+    stars = pd.DataFrame({"user": ["u1", "u1", "u2"], "stars": [3, 4, 5]})
+    for model in (EASE(2.0).fit(two_tastes()), EASE(2.0).fit(as_lists(two_tastes()))):
+        with pytest.raises(FewhotError, match="'user', 'stars', and 'stars' stands where items are") as caught:
+            model.recommend(stars)
+        assert_one_sentence(caught.value)
+    with pytest.raises(FewhotError, match="stands where items are"):
+        EASE(2.0).fit(stars)
+
+
+def test_pairs_are_told_to_be_columns_of_a_matrix_that_had_no_names() -> None:
+    X = two_tastes()
+    model = EASE(2.0).fit(X)
+    with pytest.warns(UserWarning, match="the items of X are taken for its columns, 0 to 9"):
+        found = model.recommend(pd.DataFrame({"user": ["u", "u"], "item": [0, 2]}), 3)[0]
+    assert found.tolist() == model.recommend([[0, 2]], 3)[0].tolist()
+
+
+@pytest.mark.parametrize("name", NFAS)
+def test_users_of_whom_nothing_is_known_are_recommended_what_is_popular(name: str) -> None:
+    X = two_tastes()
+    model = MODELS[name]().fit(as_lists(X))
+    popular = np.argsort(-np.asarray(X.astype(bool).sum(axis=0)).ravel(), kind="stable")[:3]
+    with pytest.warns(UserWarning, match="Nothing is known of 1 of 2 users: they have no item of the fit"):
+        items, scores = model.recommend([[], NAMES[:2]], 3)
+    assert items[0].tolist() == [NAMES[column] for column in popular]
+    assert (np.diff(scores[0]) <= 0).all()
+    np.testing.assert_allclose(scores[0].sum(), X.astype(bool).mean(axis=0)[popular].sum(), rtol=1e-4)
+    assert items[1].tolist() == model.recommend([NAMES[:2]], 3)[0][0].tolist()
+
+
 def test_items_that_nobody_had_are_told_once() -> None:
     model = Popularity().fit(as_lists(two_tastes()))
     with pytest.warns(UserWarning, match="2 items of X were not in the fit, such as 'tea', and are left out") as caught:
-        model.recommend([["tea", NAMES[0]], ["milk", "tea"]], 1)
+        model.recommend([["tea", NAMES[0]], ["milk", "tea", NAMES[1]]], 1)
     assert len(caught) == 1
     with pytest.raises(FewhotError, match="No item of X was in the fit, such as 'tea'; give items") as refused:
         model.recommend([["tea"]])

@@ -25,6 +25,7 @@ from fewhot.estimators.nfa_settings import NFASettings
 from fewhot.estimators.recipes import Recipe
 from fewhot.estimators.recommending import RecommenderMixin, SimilarItemsMixin, cosine
 from fewhot.estimators.validation import Histories
+from fewhot.likelihoods import MultinomialLikelihood
 from fewhot.likelihoods.base import Likelihood
 from fewhot.metrics import perplexity
 from fewhot.models import AgainstCollapse, nfa
@@ -260,8 +261,13 @@ class NFA(RecommenderMixin, SimilarItemsMixin, NFASettings, GatedEstimator):
         return perplexity(score(self.module_, data, self._encoding()), data.totals(), average)
 
     def _score_rows(self, rows: Histories) -> np.ndarray:
-        """Return what the decoder expects of every item, given the code of each row."""
-        return self._decoded(self._encoded(self._supported(as_dataset(rows))))
+        """Return what the decoder expects of every item, given the code of each row; of an empty row, the mean row."""
+        scores = self._decoded(self._encoded(self._supported(as_dataset(rows))))
+        if self.references_ is not None:
+            head = self.module_.decoder.head
+            total = head.total.item() if isinstance(head, MultinomialLikelihood) else 1.0
+            scores[np.diff(rows.indptr) == 0] = total * self.references_.columns.loc
+        return scores
 
     def _similarity(self, items: np.ndarray) -> np.ndarray:
         """Return the cosine between the items' rows of the decoder's last layer."""

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewhot.core.checks import truth, whole_number
 from fewhot.core.errors import InvalidInputError
+from fewhot.core.warning import warn_caller
 from fewhot.data import as_matrix
 from fewhot.data.interactions import find_items, is_frame
 from fewhot.data.stored import StoredRows
@@ -58,20 +59,33 @@ class RecommenderMixin:
         items, scores : numpy.ndarray
             Both (users, n). The items' names where the model knows them, from lists, pairs or the columns of a frame;
             else their columns. Equal scores come in the order of the items. A user with fewer than ``n`` items left
-            gets None, or columns of -1, at the end, whose score is minus infinity.
+            gets None, or columns of -1, at the end, whose score is minus infinity. A score is what the model expects
+            of an item, such as the decoder's mean of `NFA`: it orders the items of one user, and scores of different
+            users cannot be compared. Of a user without items of the fit nothing is known, which is warned of.
         """
-        columns, scores = self._best_columns(X, n, exclude_seen)
+        columns, scores, n_unknown = self._ranked(X, n, exclude_seen)
+        if n_unknown:
+            warn_caller(
+                f"Nothing is known of {n_unknown:,} of {len(columns):,} users: they have no item of the fit, and are "
+                f"all recommended the same.",
+                UserWarning,
+            )
         return _as_named(self, columns), scores
 
     def _best_columns(self, X: Any, n: int, exclude_seen: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Return what `recommend` does, with columns for names."""
+        return self._ranked(X, n, exclude_seen)[:2]
+
+    def _ranked(self, X: Any, n: int, exclude_seen: bool) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return the best columns of each user, their scores, and how many users have no item."""
         whole_number("n", n)
         truth("exclude_seen", exclude_seen)
-        lists = [
-            top_items(self._score_rows(rows), n, rows.toarray() != 0 if exclude_seen else None)
-            for rows in self._histories(X)
-        ]
-        return np.concatenate([ids for ids, _ in lists]), np.concatenate([scores for _, scores in lists])
+        lists: list[tuple[np.ndarray, np.ndarray]] = []
+        n_unknown = 0
+        for rows in self._histories(X):
+            n_unknown += int((np.diff(rows.indptr) == 0).sum())
+            lists.append(top_items(self._score_rows(rows), n, rows.toarray() != 0 if exclude_seen else None))
+        return np.concatenate([ids for ids, _ in lists]), np.concatenate([scores for _, scores in lists]), n_unknown
 
     def _score_rows(self, rows: Histories) -> np.ndarray:
         raise TypeError(f"{type(self).__name__} does not say its scores; define _score_rows(rows).")
