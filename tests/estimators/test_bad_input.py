@@ -496,7 +496,9 @@ def test_a_module_in_another_precision_is_taken() -> None:
 
 
 def test_a_share_of_dense_codes_is_answered_with_sparse_ones() -> None:
-    with pytest.raises(InvalidParameterError, match=r"max_share says how sparse .* give latent='spike-slab'\."):
+    with pytest.raises(
+        InvalidParameterError, match=r"max_share says .* NFA has dense codes by default; .* give latent='spike-slab'\."
+    ):
         NFA(4, max_share=0.9).fit(count_rows())
 
 

@@ -318,7 +318,8 @@ class NFA(RecommenderMixin, SimilarItemsMixin, NFASettings, GatedEstimator):
         given = [*self._given(), *(name for name in ("max_active", "max_share") if getattr(self, name) is not None)]
         if self.latent == "gaussian" and given:
             raise InvalidParameterError(
-                f"{given[0]} says how sparse codes are, and latent='gaussian' has dense ones; give latent='spike-slab'."
+                f"{given[0]} says how sparse codes are, and {type(self).__name__} has dense codes by default; for "
+                f"sparse ones give latent='spike-slab'."
             )
         super()._check_parameters()
         check_inference(self)
