@@ -217,3 +217,22 @@ def test_splits_and_other_test_users(run: Path, tmp_path: Path) -> None:
     done("fit", "--config", run / "fit.yaml", "--quiet", "--out", tmp_path / "again")
     assert (tmp_path / "again" / "model.safetensors").read_bytes() == (run / "model.safetensors").read_bytes()
     assert invoke("fit", "--resume", run, "--quiet").exit_code == 0
+
+
+def test_runs_with_and_without_weights_are_compared_by_their_lists(tmp_path: Path) -> None:
+    rows = [(f"{u:02}", item, 1 + u % 5) for u in range(30) for item in (TEA, COFFEE)[u % 2]]
+    likes = written(tmp_path / "likes.csv", rows)
+    pair = ["--user", "u", "--item", "i"]
+    done("fit", likes, *pair, *QUICK, "--out", tmp_path / "plain")
+    done("fit", likes, *pair, "--weight", "w", *QUICK, "--out", tmp_path / "stars")
+    told = parsed(done("evaluate", tmp_path / "plain", likes, "--against", tmp_path / "stars", "--json"))
+    (bounds,), (ndcg,) = told["bound_against_first"], told["ndcg_against_first"]
+    assert bounds["mean"] is None
+    assert "not comparable" in bounds["sentence"]
+    assert "as with and without weights" in bounds["sentence"]
+    one, two = (next(number["value"] for number in run["numbers"] if number["name"] == "ndcg") for run in told["runs"])
+    assert ndcg["mean"] == pytest.approx(two - one, abs=1e-6)
+    assert "standard errors, user by user" in ndcg["sentence"]
+    shown = done("evaluate", tmp_path / "plain", likes, "--against", tmp_path / "stars").stdout
+    assert "The NDCG of" in shown
+    assert "nats a row higher" not in shown

@@ -19,8 +19,9 @@ from fewhot.metrics import Alarm, Estimate, Summary, estimate
 class Evaluated:
     """A run measured on rows.
 
-    Where it is compared with another, ``bounds`` has one bound a row, under exact gates; ``words`` is the vocabulary by
-    which it reads texts, and ``columns`` are the names of the columns it reads, in sorted order.
+    Where it is compared with another, ``bounds`` has one bound a row, under exact gates, and ``ndcg`` the NDCG of each
+    user's hidden items, if its rows are users; ``words`` is the vocabulary by which it reads texts, ``columns`` are the
+    names of the columns it reads, in sorted order, and ``digest`` is of the values that it reads.
     """
 
     folder: Path
@@ -29,11 +30,13 @@ class Evaluated:
     bounds: np.ndarray | None = None
     words: Any = None
     columns: Sequence[str] = ()
+    digest: str = ""
+    ndcg: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """How much higher a run's bound is than the first one's, row by row; None where they measure different things."""
+    """How much higher a run's number is than the first one's, row by row; None where they measure different things."""
 
     folder: Path
     gain: Estimate | None
@@ -44,6 +47,32 @@ def differences(found: Sequence[Evaluated]) -> list[Difference]:
     """Return the difference of every further run to the first."""
     first, *others = found
     return [_difference(first, other) for other in others]
+
+
+def ndcg_differences(found: Sequence[Evaluated]) -> list[Difference]:
+    """Return the difference in NDCG of every further run on the same items to the first; nothing but for likes."""
+    first, *others = found
+    if first.ndcg is None:
+        return []
+    told: list[Difference] = []
+    for other in others:
+        if other.ndcg is None or other.columns != first.columns or len(other.ndcg) != len(first.ndcg):
+            continue
+        gain = estimate(other.ndcg - first.ndcg)
+        sentence = (
+            f"The NDCG of {other.folder} is {abs(gain.mean):.3g} ± {gain.se:.2g} {_side(gain)} than that of "
+            f"{first.folder}: {_clearly(gain)} than two standard errors, user by user. Other seeds may differ by more."
+        )
+        told.append(Difference(folder=other.folder, gain=gain, sentence=sentence))
+    return told
+
+
+def _side(gain: Estimate) -> str:
+    return "higher" if gain.mean >= 0 else "lower"
+
+
+def _clearly(gain: Estimate) -> str:
+    return "more" if abs(gain.mean) > 2 * gain.se else "not more"
 
 
 def _difference(first: Evaluated, other: Evaluated) -> Difference:
@@ -58,14 +87,18 @@ def _difference(first: Evaluated, other: Evaluated) -> Difference:
     if first.columns != other.columns:
         sentence = f"These ELBOs are not comparable: {first.folder} and {other.folder} read other columns."
         return Difference(folder=other.folder, gain=None, sentence=sentence)
+    if first.digest != other.digest:
+        sentence = (
+            f"These ELBOs are not comparable: {first.folder} and {other.folder} read other values in the same rows, as "
+            f"with and without weights."
+        )
+        return Difference(folder=other.folder, gain=None, sentence=sentence)
     assert other.bounds is not None
     assert first.bounds is not None
     gain = estimate(other.bounds - first.bounds)
-    clear = "more" if abs(gain.mean) > 2 * gain.se else "not more"
-    side = "higher" if gain.mean >= 0 else "lower"
     sentence = (
-        f"The bound of {other.folder} is {abs(gain.mean):.3g} ± {gain.se:.2g} nats a row {side} than that of "
-        f"{first.folder}: {clear} than two standard errors, row by row. Other seeds may differ by more."
+        f"The bound of {other.folder} is {abs(gain.mean):.3g} ± {gain.se:.2g} nats a row {_side(gain)} than that of "
+        f"{first.folder}: {_clearly(gain)} than two standard errors, row by row. Other seeds may differ by more."
     )
     return Difference(folder=other.folder, gain=gain, sentence=sentence)
 
@@ -85,17 +118,17 @@ def show_table(found: Sequence[Evaluated], title: str) -> None:
             note(f"{run.folder}: {told(alarm)}")
 
 
-def as_json(found: Sequence[Evaluated], apart: Sequence[Difference]) -> dict[str, Any]:
+def as_json(found: Sequence[Evaluated], apart: Sequence[Difference], ndcg: Sequence[Difference]) -> dict[str, Any]:
     """Return the runs and their differences for a program."""
+    runs = [{"run": str(run.folder), **one_as_json(run.summary, run.alarms)} for run in found]
+    ranked = {"ndcg_against_first": [_as_json(item) for item in ndcg]} if ndcg else {}
+    return {"runs": runs, "bound_against_first": [_as_json(item) for item in apart], **ranked}
+
+
+def _as_json(item: Difference) -> dict[str, Any]:
     return {
-        "runs": [{"run": str(run.folder), **one_as_json(run.summary, run.alarms)} for run in found],
-        "bound_against_first": [
-            {
-                "run": str(item.folder),
-                "mean": None if item.gain is None else item.gain.mean,
-                "se": None if item.gain is None else item.gain.se,
-                "sentence": item.sentence,
-            }
-            for item in apart
-        ],
+        "run": str(item.folder),
+        "mean": None if item.gain is None else item.gain.mean,
+        "se": None if item.gain is None else item.gain.se,
+        "sentence": item.sentence,
     }

@@ -101,6 +101,7 @@ def _measure(
     from fewhot.cli.rows import n_columns
     from fewhot.cli.texts import readable
     from fewhot.metrics import alarms, summarise
+    from fewhot.metrics.ranking_numbers import ndcg_of_hidden
 
     if not rows.holds_texts and n_columns(rows) != estimator.n_features_in_:
         turned = f": it has {len(rows)} rows and looks transposed" if len(rows) == estimator.n_features_in_ else ""
@@ -114,8 +115,16 @@ def _measure(
     bounds = estimator.score_samples(X) if compared else None
     words = getattr(estimator, "vocabulary_", None)
     columns = () if rows.holds_texts else sorted(rows.feature_names or ())
+    ranked = ndcg_of_hidden(estimator, X) if compared else None
     return Evaluated(
-        folder=folder, summary=summary, alarms=list(alarms(summary)), bounds=bounds, words=words, columns=columns
+        folder=folder,
+        summary=summary,
+        alarms=list(alarms(summary)),
+        bounds=bounds,
+        words=words,
+        columns=columns,
+        digest=rows.digest,
+        ndcg=None if ranked is None else ranked[0].values,
     )
 
 
@@ -152,14 +161,14 @@ def _show_alone(found: Evaluated, top: TopWords | None, about: str, *, json: boo
 
 
 def _show_side_by_side(found: Sequence[Evaluated], about: str, *, json: bool) -> None:
-    from fewhot.cli.comparing import as_json, differences, show_table
+    from fewhot.cli.comparing import as_json, differences, ndcg_differences, show_table
 
-    told = differences(found)
+    told, ranked = differences(found), ndcg_differences(found)
     if json:
-        say_json({"rows": about, **as_json(found, told)})
+        say_json({"rows": about, **as_json(found, told, ranked)})
         return
     show_table(found, about)
-    for difference in told:
+    for difference in [*ranked, *told]:
         say(difference.sentence)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fewhot.metrics.estimates import Estimate
 from fewhot.metrics.libraries import library
 from fewhot.metrics.numbers import estimated
 from fewhot.metrics.observed import as_array
@@ -20,26 +21,11 @@ _BATCH = 4096
 
 
 def ranking_numbers(estimator: Any, X: Any) -> list[Number]:
-    """Return NDCG@100 of a fifth of each user's items, ranked from the others, and the same by popularity.
-
-    Nothing for models that recommend nothing, for words and other counts, and where no user has five items.
-    """
-    references = getattr(estimator, "references_", None)
-    if (
-        getattr(estimator, "recipe_", None) != "likes"
-        or references is None
-        or references.columns.family != "multinomial"
-    ):
+    """Return NDCG@100 of a fifth of each user's items, ranked from the others, and the same by popularity."""
+    both = ndcg_of_hidden(estimator, X)
+    if both is None:
         return []
-    data = estimator._rows(X)
-    rng: Any = np.random.default_rng(_SEED)
-    users = np.sort(rng.permutation(data.n_rows)[:_USERS])
-    rows = [library("scipy.sparse").csr_array(as_array(batch.x)) for batch in data.subset(users).batches(_BATCH)]
-    shown, hidden = hide_items(library("scipy.sparse").vstack(rows, format="csr"), HIDDEN_SHARE, _SEED)
-    if not hidden.nnz:
-        return []
-    found = ndcg_of(estimator._best_columns(shown, LIST_LENGTH)[0], hidden, LIST_LENGTH)
-    popular = ndcg_of(_most_popular(references.columns.loc, shown), hidden, LIST_LENGTH)
+    found, popular = both
     gain = found.values - popular.values
     se = float(gain.std(ddof=1) / len(gain) ** 0.5) if len(gain) > 1 else np.nan
     of = f"NDCG@{LIST_LENGTH} of a fifth of each user's items, hidden and ranked from the others"
@@ -49,6 +35,29 @@ def ranking_numbers(estimator: Any, X: Any) -> list[Number]:
             "ndcg_popularity", popular, "", "the same by how often items occur in the training rows, for all users"
         ),
     ]
+
+
+def ndcg_of_hidden(estimator: Any, X: Any) -> tuple[Estimate, Estimate] | None:
+    """Return the NDCG of each user's hidden items by a model and by popularity; the same items for every model.
+
+    None for models that recommend nothing, for words and other counts, and where no user has five items.
+    """
+    references = getattr(estimator, "references_", None)
+    if (
+        getattr(estimator, "recipe_", None) != "likes"
+        or references is None
+        or references.columns.family != "multinomial"
+    ):
+        return None
+    data = estimator._rows(X)
+    rng: Any = np.random.default_rng(_SEED)
+    users = np.sort(rng.permutation(data.n_rows)[:_USERS])
+    rows = [library("scipy.sparse").csr_array(as_array(batch.x)) for batch in data.subset(users).batches(_BATCH)]
+    shown, hidden = hide_items(library("scipy.sparse").vstack(rows, format="csr"), HIDDEN_SHARE, _SEED)
+    if not hidden.nnz:
+        return None
+    found = ndcg_of(estimator._best_columns(shown, LIST_LENGTH)[0], hidden, LIST_LENGTH)
+    return found, ndcg_of(_most_popular(references.columns.loc, shown), hidden, LIST_LENGTH)
 
 
 def hide_items(rows: Any, share: float, seed: int) -> tuple[Any, Any]:
