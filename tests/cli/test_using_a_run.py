@@ -114,7 +114,7 @@ def test_python_knows_the_names_of_the_columns_too(named: Path, tmp_path: Path) 
 
 
 def test_rows_without_names_leave_none(fitted: Path, tmp_path: Path) -> None:
-    _table(tmp_path / "bare.csv", "1,2,3", [0, 1, 2])
+    _table(tmp_path / "bare.csv", "1.5,2,3", [0, 1, 2])
     np.save(tmp_path / "bare.npy", np.random.default_rng(0).random((60, 3)))
     for name in ("bare.csv", "bare.npy"):
         done("fit", tmp_path / name, *SMALL, "--l0", "2", "--quiet", "--out", tmp_path / f"{name}-run")
