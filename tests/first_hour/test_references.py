@@ -75,6 +75,9 @@ def test_reconstructions_stand_beside_those_of_pca(summary: Summary, model: fh.V
     pca = PCA(model.references_.n_factors).fit((cancer.train - loc) / scale)
     left = z - pca.inverse_transform(pca.transform(z))
     assert summary.value("fvu_pca") == pytest.approx((left**2).sum() / (z**2).sum(), rel=1e-3)
+    number = summary.get("fvu")
+    assert number is not None
+    assert "variance of standardized columns unexplained" in number.meaning
 
 
 def test_probes_stand_beside_the_commonest_class_and_the_columns(summary: Summary, cancer: Split) -> None:
@@ -113,6 +116,9 @@ def test_pictures_have_no_factor_analysis_and_say_why() -> None:
     expected = (rows.test * np.log(p) + (1 - rows.test) * np.log(1 - p)).sum(axis=1).mean()
     assert found.value("reference_columns") == pytest.approx(expected)
     assert found.value("fvu_pca") < found.value("fvu") * 2
+    number = found.get("fvu")
+    assert number is not None
+    assert number.meaning.startswith("fraction of variance unexplained")
 
 
 def test_counts_are_compared_with_their_columns_alone(tmp_path: Path) -> None:

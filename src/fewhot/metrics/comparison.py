@@ -53,6 +53,12 @@ class Comparison:
     fvu_pca: float = float("nan")
 
     @property
+    def of_standardized(self) -> bool:
+        """Whether errors of columns are compared in units of each column's own."""
+        axes = self.references.axes
+        return axes is not None and bool(np.ptp(axes.scale) > 0)
+
+    @property
     def better(self) -> str:
         """The name of the better reference, as a number of a summary."""
         has_factors = self.factors is not None and self.factors.mean() >= self.columns.mean()

@@ -61,7 +61,9 @@ def _judged(bound: Estimate, compared: Comparison) -> Number:
 def _reconstructions(compared: Comparison, axes: str) -> list[Number]:
     unit = "share of variance"
     ratio = compared.fvu / compared.fvu_pca if compared.fvu_pca else np.nan
+    of = " of standardized columns" if compared.of_standardized else ""
+    meaning = f"fraction of variance{of} unexplained when map codes are decoded"
     return [
-        measured("fvu", compared.fvu, unit, "fraction of variance unexplained when map codes are decoded", ratio),
+        measured("fvu", compared.fvu, unit, meaning, ratio),
         measured("fvu_pca", compared.fvu_pca, unit, f"the same by as many principal axes as units are active; {axes}"),
     ]
