@@ -80,6 +80,7 @@ def test_columns_of_the_fit_are_remembered(run: Path, tmp_path: Path) -> None:
     codes = read_file(tmp_path / "codes.npz").X
     np.testing.assert_array_equal(codes, expected)
     assert parsed(done("evaluate", run, run.parent / "likes.csv", "--json"))["rows"].startswith("40 users of likes.csv")
+    assert "Units with items" in done("evaluate", run, run.parent / "likes.csv").stdout
     done("report", run)
     other = written(tmp_path / "other.csv", [("a", "tea"), ("b", "cake")], header="who,what")
     assert "has no column 'u'" in refused("encode", run, other, "--out", tmp_path / "other.npz")

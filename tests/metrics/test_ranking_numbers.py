@@ -8,8 +8,10 @@ import scipy.sparse as sp
 
 import fewhot as fh
 from fewhot.baselines import Popularity
+from fewhot.data import Loaded
 from fewhot.metrics import alarms, evaluate_recommender, summarise
 from fewhot.metrics.ranking_numbers import HIDDEN_SHARE, LIST_LENGTH, hide_items
+from fewhot.report import build_report
 
 
 def tastes(n_users: int, rng: np.random.Generator) -> sp.csr_array:
@@ -48,6 +50,21 @@ def test_numbers_are_those_of_the_evaluation_of_recommenders(
         assert summary.value(name) == pytest.approx(known.mean, abs=0.01)  # one was held out of the references
     assert summary.value("ndcg") > summary.value("ndcg_popularity") + 0.1
     assert summary.verdict("ndcg") == "good"
+
+
+def test_what_users_have_are_items_and_no_words(nfa: fh.NFA, users: tuple[sp.csr_array, sp.csr_array]) -> None:
+    summary = summarise(nfa, users[1])
+    number = summary.get("coherence")
+    assert number is not None
+    assert "two of a unit's 10 items" in number.meaning
+    data = Loaded(
+        X=users[1], y=None, name="likes", split=None, image_shape=None, feature_names=None, licence="", digest="d"
+    )
+    page = build_report(nfa, data, summary=summary, alarms=[])
+    assert "Units in items</h2>" in page
+    assert '<a href="#words">Units in items</a>' in page
+    assert "Beside each unit, the items of the rows of the fit" in page
+    assert "Units in words" not in page
 
 
 def test_lists_that_are_no_better_than_popularity_are_told(users: tuple[sp.csr_array, sp.csr_array]) -> None:

@@ -60,6 +60,7 @@ def evaluate(
     """Print the numbers of a fitted model on DATA: a dataset's test rows, all rows of a file, or what --split says."""
     from fewhot.cli.rows import source_of
     from fewhot.cli.runs import load_run, rows_as_in
+    from fewhot.metrics.words import things_of
     from fewhot.report.words import kept_words
 
     source = source_of(data, split, label, data_dir, text, texts, user=user, item=item, weight=weight)
@@ -81,7 +82,11 @@ def evaluate(
         _show_side_by_side(found, about + _seen_by(seen), json=json)
     else:
         _show_alone(
-            found[0], kept_words(estimators[0], rows), about + (f", {seen[run]}" if seen[run] else ""), json=json
+            found[0],
+            kept_words(estimators[0], rows),
+            things_of(estimators[0]),
+            about + (f", {seen[run]}" if seen[run] else ""),
+            json=json,
         )
 
 
@@ -148,7 +153,7 @@ def _seen_by(seen: dict[Path, str]) -> str:
     return f" ({'; '.join(told)})" if told else ""
 
 
-def _show_alone(found: Evaluated, top: TopWords | None, about: str, *, json: bool) -> None:
+def _show_alone(found: Evaluated, top: TopWords | None, things: str, about: str, *, json: bool) -> None:
     from fewhot.cli.showing import as_json, show_numbers, show_words
 
     if json:
@@ -157,7 +162,7 @@ def _show_alone(found: Evaluated, top: TopWords | None, about: str, *, json: boo
         return
     show_numbers(found.summary, found.alarms, about)
     if top is not None:
-        show_words(top)
+        show_words(top, things)
 
 
 def _show_side_by_side(found: Sequence[Evaluated], about: str, *, json: bool) -> None:

@@ -24,16 +24,17 @@ def show_numbers(summary: Summary, alarms: Sequence[Alarm], title: str, *, only:
         note(told(alarm))
 
 
-def show_words(top: TopWords) -> None:
-    """Print the words of the first units that have some."""
+def show_words(top: TopWords, things: str) -> None:
+    """Print the words of the first units that have some; ``things`` is what they are, such as "items"."""
     said = [(f"unit {unit}", words) for unit, words in zip(top.units.tolist(), top.in_words(), strict=True) if words]
+    separator = " " if things == "words" else ", "
     rows = [
-        [unit if not at else "", name if len(words) > 1 else "", " ".join(side[:_WORDS])]
+        [unit if not at else "", name if len(words) > 1 else "", separator.join(side[:_WORDS])]
         for unit, words in said[:_UNITS]
         for at, (name, side) in enumerate(words.items())
     ]
-    first = f"The first {_UNITS} of {len(said)} units with words" if len(said) > _UNITS else "Units with words"
-    say_table(["unit", "", "words"], rows, title=f"{first}, of the rows of the fit in which each is largest")
+    first = f"The first {_UNITS} of {len(said)} units with {things}" if len(said) > _UNITS else f"Units with {things}"
+    say_table(["unit", "", things], rows, title=f"{first}, of the rows of the fit in which each is largest")
 
 
 def told(alarm: Alarm) -> str:

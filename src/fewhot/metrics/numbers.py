@@ -38,7 +38,7 @@ _NOT_JUDGED = {
     "bound": _COMPARE + "; this one was fitted without references",
     "reference_columns": "stands beside the bound",
     "reference_factors": "stands beside the bound",
-    "coherence": "depends on the words and the length of rows: compare models of the same rows",
+    "coherence": "depends on the columns and the length of rows: compare models of the same rows",
     "fvu_pca": "stands beside fvu",
     "perplexity": "compare models of the same rows",
     "perplexity_columns": "stands beside perplexity",

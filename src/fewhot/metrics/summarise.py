@@ -26,7 +26,7 @@ from fewhot.metrics.reference_numbers import bound_and_references
 from fewhot.metrics.sparsity import active_units, average_hoyer, support_overlap
 from fewhot.metrics.summary import Number, Summary
 from fewhot.metrics.topics import topic_coherence
-from fewhot.metrics.words import TopWords, counts_of
+from fewhot.metrics.words import TopWords, counts_of, things_of
 
 IWAE_DRAWS = 64
 IWAE_ROWS = 1000
@@ -189,9 +189,10 @@ def _coherence(estimator: Any, X: Any) -> list[Number]:
     found = topic_coherence([words[:_SHOWN_WORDS] for words in kept.lists], counts_of(estimator, X))
     if not len(found.values):
         return []
+    things = things_of(estimator)
     meaning = (
-        f"by how much two of a unit's {_SHOWN_WORDS} words are found in one of these rows more often than by chance: 0 "
-        "by chance, 1 always together; units without words are left out"
+        f"by how much two of a unit's {_SHOWN_WORDS} {things} are found in one of these rows more often than by "
+        f"chance: 0 by chance, 1 always together; units without {things} are left out"
     )
     return [estimated("coherence", found, "NPMI", meaning)]
 

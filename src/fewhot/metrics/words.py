@@ -141,6 +141,11 @@ class TopWords:
         return [[self.vocabulary[column] for column in row if column != _NO_WORD] for row in columns.tolist()]
 
 
+def things_of(estimator: Any) -> str:
+    """Return what the columns of counts are called: items of users, or words."""
+    return "items" if getattr(estimator, "recipe_", None) == "likes" else "words"
+
+
 def no_words(gated: bool) -> str:
     """Say why a unit has no words."""
     return "(hardly ever on)" if gated else "(hardly varies)"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fewhot.core.files import replacing_file
+from fewhot.metrics.words import things_of
 from fewhot.plots.effects import unit_effects
 from fewhot.report.fitted import fitted_section
 from fewhot.report.guide import guide_section
@@ -91,9 +92,9 @@ def build_report(
         "fitted": fitted_section(estimator, data, summary, facts or {}),
         "guide": guide_section(sample.gated, texts=data.holds_texts),
     }
-    return _page(
-        f"{type(estimator).__name__} on {data.name}", _lead(sample, summary, facts or {}), glance(summary), sections
-    )
+    title = f"{type(estimator).__name__} on {data.name}"
+    links = _LINKS | {"words": f"Units in {things_of(estimator)}"}
+    return _page(title, _lead(sample, summary, facts or {}), glance(summary), sections, links)
 
 
 def write_report(path: str | Path, html: str) -> None:
@@ -139,8 +140,8 @@ def _lead(sample: Sample, summary: Any, facts: dict[str, Any]) -> str:
     )
 
 
-def _page(title: str, lead: str, first: str, sections: dict[str, str]) -> str:
-    links = "".join(f'<a href="#{key}">{name}</a>' for key, name in _LINKS.items() if sections[key])
+def _page(title: str, lead: str, first: str, sections: dict[str, str], names: dict[str, str]) -> str:
+    links = "".join(f'<a href="#{key}">{name}</a>' for key, name in names.items() if sections[key])
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy()}">'

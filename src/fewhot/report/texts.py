@@ -39,7 +39,7 @@ def text_units_section(sample: Sample) -> str:
     measure = "on in most texts" if sample.gated else "that vary most over texts"
     more = "" if len(units) < UNITS else f" The {UNITS} {measure} are shown."
     use = "the share of texts in which it is on" if sample.gated else "how far it varies over texts"
-    about = f"Beside each unit, {use}; {ABOUT}; and the texts it is largest in."
+    about = f"Beside each unit, {use}; {ABOUT.format(things='words')}; and the texts it is largest in."
     head = ("Unit", "On in" if sample.gated else "Deviation", "Words", "Texts")
     listed = table(head, rows, "Units in words.", "texts units")
     return section("units", "What units answer to", paragraph(about + more), listed)

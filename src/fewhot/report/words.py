@@ -6,14 +6,14 @@ from typing import Any
 
 from fewhot.data.text import UNKNOWN_WORD
 from fewhot.metrics import top_words
-from fewhot.metrics.words import KEPT_WORDS, TopWords, no_words
+from fewhot.metrics.words import KEPT_WORDS, TopWords, no_words, things_of
 from fewhot.report.markup import paragraph, section, table
 from fewhot.report.sample import Sample, unit_use, used_units
 
 _WORDS = 8
 ABOUT = (
-    "the words of the rows of the fit in which its value is largest, by how much more often these rows hold them than "
-    "others do; of a unit with two sides, those of its high values and those of its low ones. They say what goes "
+    "the {things} of the rows of the fit in which its value is largest, by how much more often these rows hold them "
+    "than others do; of a unit with two sides, those of its high values and those of its low ones. They say what goes "
     "together and not what causes what"
 )
 
@@ -27,12 +27,13 @@ def words_section(sample: Sample) -> str:
         (f"unit {unit}", unit_use(sample, unit), words)
         for unit, words in zip(units, words_of_units(sample, units), strict=True)
     ]
-    head = ("Unit", "On in" if sample.gated else "Deviation", "Words")
+    things = things_of(sample.estimator)
+    head = ("Unit", "On in" if sample.gated else "Deviation", things.capitalize())
     return section(
         "words",
-        "Units in words",
-        paragraph(f"Beside each unit, {ABOUT}."),
-        table(head, rows, "Units in words.", "texts words"),
+        f"Units in {things}",
+        paragraph(f"Beside each unit, {ABOUT.format(things=things)}."),
+        table(head, rows, f"Units in {things}.", "texts words"),
     )
 
 
