@@ -59,8 +59,7 @@ def recommend(
 ) -> None:
     """List the best items of each user in DATA, or of one who has --items, without what they have.
 
-    A score is what the model expects of an item beside the user's other items. It orders one user's items: the scores
-    of different users cannot be compared.
+    A score is what the model expects of an item. It orders one user's items; scores of two users cannot be compared.
     """
     from fewhot.cli.outputs import free_file
     from fewhot.cli.rows import source_of
