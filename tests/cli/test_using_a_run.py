@@ -16,6 +16,7 @@ import fewhot as fh
 from fewhot.cli.runs import read_rows
 from fewhot.core.errors import InvalidInputError
 from fewhot.data import load_dataset, read_file
+from fewhot.metrics import micro_f1
 
 from .commands import SMALL, done, parsed, refused
 
@@ -300,6 +301,49 @@ def test_labels_without_a_probe_are_said_to_be_set_aside(fitted: Path, tmp_path:
     table = np.column_stack([digits.X, digits.y])
     np.savetxt(tmp_path / "x.csv", table, delimiter=",", header=columns, comments="")
     assert "add --probe" in done("evaluate", fitted, tmp_path / "x.csv", "--label", "kind").stderr
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a run of a model of labels, and files with and without labels; look, do not change."""
+    folder = tmp_path_factory.mktemp("labelled")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 5)).astype(np.float32)
+    Y = (X[:, :3] > 0.3).astype(int)
+    fh.SDLGMClassifier(max_steps=30, random_state=0, device="cpu").fit(X[:80], Y[:80]).save(folder / "run")
+    np.savez(folder / "new.npz", X=X[80:], Y=Y[80:])
+    np.save(folder / "rows.npy", X[80:])
+    return folder
+
+
+def test_a_model_of_labels_is_measured_by_them(labelled: Path) -> None:
+    found = parsed(done("evaluate", labelled / "run", labelled / "new.npz", "--device", "cpu", "--json"))
+    model = fh.load(labelled / "run", device="cpu")
+    numbers = {number["name"]: number["value"] for number in found["numbers"]}
+    with np.load(labelled / "new.npz") as new:
+        assert numbers["micro_f1"] == pytest.approx(micro_f1(new["Y"], model.predict(new["X"])))
+    assert {"micro_f1_shares", "micro_f1_linear", "label_likelihood"} <= set(numbers)
+
+
+def test_a_model_of_labels_without_them_names_the_python_line(labelled: Path) -> None:
+    said = refused("evaluate", labelled / "run", labelled / "rows.npy", "--device", "cpu")
+    assert f"fewhot.metrics.summarise(fewhot.load('{labelled / 'run'}'), X_new, Y_new)" in said
+    assert "np.savez('rows.npz', X=X_new, Y=Y_new)" in said
+
+
+def test_models_of_labels_have_no_bounds_to_compare(labelled: Path, tmp_path: Path) -> None:
+    shutil.copytree(labelled / "run", tmp_path / "other")
+    words = ("evaluate", labelled / "run", labelled / "new.npz", "--against", tmp_path / "other", "--device", "cpu")
+    found = parsed(done(*words, "--json"))
+    assert found["bound_against_first"][0]["mean"] is None
+    assert "There is no ELBO of rows to compare" in found["bound_against_first"][0]["sentence"]
+
+
+def test_several_labels_a_row_are_no_classes(labelled: Path, tmp_path: Path) -> None:
+    assert "Report" in done("fit", labelled / "new.npz", *SMALL, "--out", tmp_path / "run").stdout
+    done("evaluate", tmp_path / "run", labelled / "new.npz", "--device", "cpu")
+    said = refused("evaluate", tmp_path / "run", labelled / "new.npz", "--probe", "--device", "cpu")
+    assert "several labels a row" in said
 
 
 def test_samples_of_images_are_drawn(own_run: Path) -> None:

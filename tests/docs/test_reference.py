@@ -36,8 +36,11 @@ def test_every_public_name_is_on_its_page(module: str) -> None:
 
 
 def test_every_alarm_is_explained() -> None:
+    from fewhot.metrics.label_references import WORDS
+
     module = importlib.import_module("fewhot.metrics.alarms")
     names = set(re.findall(r'name="(\w+)"', inspect.getsource(module)))
+    names |= {f"below_{end}" for ends in WORDS.values() for end in ends}
     page = text("explanation/reading-a-report.md")
     assert names
     assert [name for name in sorted(names) if f"| `{name}` |" not in page] == []
@@ -61,6 +64,8 @@ def test_every_number_is_explained() -> None:
     found |= {number.name for number in summarise(nfa.fit(counts), counts).numbers}
     likes = (X > 0.7).astype(float)
     found |= {number.name for number in summarise(fh.NFA(2, max_steps=20, random_state=0).fit(likes), likes).numbers}
+    for model in (fh.SDLGMClassifier(max_steps=5, random_state=0), fh.SDLGMCounter(max_steps=5, random_state=0)):
+        found |= {number.name for number in summarise(model.fit(X, likes), X, likes).numbers}
     table = text("reference/run-folder.md").partition("## metrics.json")[2]
     first_cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
     assert found == set(re.findall(r"`(\w+)`", " ".join(first_cells)))

@@ -76,6 +76,10 @@ def _clearly(gain: Estimate) -> str:
 
 
 def _difference(first: Evaluated, other: Evaluated) -> Difference:
+    without = next((run.folder for run in (first, other) if run.bounds is None), None)
+    if without is not None:
+        sentence = f"There is no ELBO of rows to compare: {without} holds a model of labels given rows."
+        return Difference(folder=other.folder, gain=None, sentence=sentence)
     ways = [(run.summary.facts["likelihood_says"], run.summary.facts["observation"]) for run in (first, other)]
     if ways[0] != ways[1]:
         one, two = (f"'{likelihood}' (rows {observation})" for likelihood, observation in ways)

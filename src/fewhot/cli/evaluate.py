@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fewhot.cli.comparing import Evaluated
     from fewhot.cli.rows import Source
     from fewhot.data import Loaded
-    from fewhot.metrics import TopWords
+    from fewhot.metrics import Summary, TopWords
 
 EXAMPLE = """\
 Examples:
@@ -70,7 +70,7 @@ def evaluate(
     estimators = [load_run(folder, device) for folder in folders]
     of_run = {folder: rows_as_in(folder, model, source) for folder, model in zip(folders, estimators, strict=True)}
     rows = of_run[run]
-    if label is not None and not probe:
+    if label is not None and not probe and not all(model.labelled for model in estimators):
         note("The labels are set aside; add --probe to train a classifier on the codes.")
     seen = {folder: _seen_in_the_fit(folder, source.whole(), of_run[folder]) for folder in folders}
     found = [
@@ -115,9 +115,12 @@ def _measure(
             f"give rows with the same columns."
         )
     X = readable(estimator, rows)
-    labels = _labels(rows, folder, estimator, data_dir, seen) if probe else ()
-    summary = summarise(estimator, X, *labels, probe="marginal" if rows.holds_texts else "linear")
-    bounds = estimator.score_samples(X) if compared else None
+    if estimator.labelled:
+        summary = summarise(estimator, X, _label_matrix(rows, folder, estimator))
+    else:
+        labels = _labels(rows, folder, estimator, data_dir, seen) if probe else ()
+        summary = summarise(estimator, X, *labels, probe="marginal" if rows.holds_texts else "linear")
+    bounds = estimator.score_samples(X) if compared and _has_elbo(summary) else None
     words = getattr(estimator, "vocabulary_", None)
     columns = () if rows.holds_texts else sorted(rows.feature_names or ())
     ranked = ndcg_of_hidden(estimator, X) if compared else None
@@ -131,6 +134,22 @@ def _measure(
         digest=rows.digest,
         ndcg=None if ranked is None else ranked[0].values,
     )
+
+
+def _has_elbo(summary: Summary) -> bool:
+    return summary.get("bound") is not None
+
+
+def _label_matrix(rows: Loaded, run: Path, estimator: Any) -> Any:
+    """Return the labels that a model of labels is to predict, a row of them for each row."""
+    if rows.y is None or rows.y.ndim != 2:
+        kind = type(estimator).__name__
+        raise InvalidInputError(
+            f"{rows.name} has no matrix of labels, by which {kind} is measured; save one beside the rows, "
+            f"np.savez('rows.npz', X=X_new, Y=Y_new), or in Python: "
+            f"fewhot.metrics.summarise(fewhot.load('{run}'), X_new, Y_new)."
+        )
+    return rows.y
 
 
 def _seen_in_the_fit(run: Path, source: Source, rows: Loaded) -> str:
@@ -187,6 +206,11 @@ def _labels(rows: Loaded, run: Path, estimator: Any, data_dir: Path | None, seen
     from fewhot.cli.runs import DATA, read_rows
     from fewhot.cli.texts import readable
 
+    if rows.y is not None and rows.y.ndim > 1:
+        raise InvalidInputError(
+            f"{rows.name} has several labels a row, and --probe is for one class a row; leave it out, or fit "
+            f"SDLGMClassifier in Python, which predicts such labels."
+        )
     if rows.y is None:
         raise InvalidInputError(f"{rows.name} has no labels, and --probe needs them; name their column with --label.")
     train = read_rows(run, data_dir).train if (run / DATA).exists() and seen not in (ALL_SEEN, SOME_SEEN) else None

@@ -228,6 +228,11 @@ def rows_in_words(rows: Loaded) -> str:
     return f"{n:,} pictures of {height} x {width} pixels{color}{labels}"
 
 
+def without_label_matrix(rows: Loaded) -> Loaded:
+    """Return rows without labels where a row may have several, which are no classes for a probe or a picture."""
+    return rows if rows.y is None or rows.y.ndim == 1 else replace(rows, y=None)
+
+
 def same_labels(one: Loaded, other: Loaded) -> tuple[Any, Any]:
     """Return the labels of two files so that the same label means the same in both: by their words if these differ."""
     lists = any(rows.y is None or rows.y.ndim > 1 for rows in (one, other))

@@ -23,6 +23,7 @@ from fewhot.cli.rows import (
     reopened,
     same_labels,
     share_rows,
+    without_label_matrix,
 )
 from fewhot.cli.texts import check_kind, readable
 from fewhot.core.errors import InvalidInputError, RunFolderError
@@ -249,13 +250,13 @@ def judge(estimator: Any, rows: RunRows, facts: dict[str, Any], fitted: Any = No
     from fewhot.metrics import alarms, summarise
     from fewhot.report import build_report
 
-    judged = rows.judged
-    taught = judged is not rows.train and judged.y is not None and rows.train.y is not None
-    learned = rows.learned if taught else rows.train
+    train, judged = without_label_matrix(rows.train), without_label_matrix(rows.judged)
+    taught = rows.judged is not rows.train and judged.y is not None and train.y is not None
+    learned = rows.learned if taught else train
     y_train, y = same_labels(learned, judged) if taught else (None, judged.y)
     known = fitted is not None and learned is rows.train
     X_train = (fitted if known else readable(estimator, learned)) if taught else None
-    X = fitted if judged is rows.train and fitted is not None else readable(estimator, judged)
+    X = fitted if rows.judged is rows.train and fitted is not None else readable(estimator, judged)
     summary = summarise(estimator, X, y, X_train, y_train)  # untaught, a probe learns from half of the rows it has
     found = list(alarms(summary))
     page = build_report(estimator, judged, summary=summary, alarms=found, facts=facts)

@@ -199,9 +199,7 @@ class Fitting(Arguments):
             told = [data] if held_out is None or held_out.n_rows < _ENOUGH_HELD_OUT else [train, held_out]
             self._finish([rows.to(device) for rows in told])
             warn_if_unused(self, told[-1].to(device))
-        ceiling = getattr(self, "max_active", None)
-        self.references_ = None if one_pass else references_of(module, train.to(device), seed, ceiling)
-        self._kept_words = None if one_pass else words_of(module, train.to(device), seed, ceiling)
+        self._keep_references(None if one_pass else train.to(device), None if one_pass else held_out)
         warn_if_below_references(self, None if one_pass or held_out is None else held_out.to(device))
 
     @property
@@ -211,6 +209,12 @@ class Fitting(Arguments):
 
     def _finish(self, rows: Sequence[Dataset]) -> None:
         """Do what is left to do after training, looking at training and held-out rows, or at all when these are few."""
+
+    def _keep_references(self, train: Dataset | None, held_out: Dataset | None) -> None:
+        """Keep simple models of the training rows, and words of units in them; None forgets those there were."""
+        ceiling = getattr(self, "max_active", None)
+        self.references_ = None if train is None else references_of(self.module_, train, self.seed_, ceiling)
+        self._kept_words = None if train is None else words_of(self.module_, train, self.seed_, ceiling)
 
     def _new_module(self, train: Dataset, seed: int, n_steps: int) -> LatentModel:
         module = self._built(train.spec, seed, n_steps)

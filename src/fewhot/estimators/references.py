@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +35,8 @@ from fewhot.metrics.references import (
 from fewhot.metrics.sparsity import active_units
 from fewhot.models.decoder import NoDecoder
 from fewhot.models.latent_model import LatentModel
+
+D = TypeVar("D", bound=Dataset)
 
 _FAMILIES: dict[type[Likelihood], Family] = {
     GaussianLikelihood: "gaussian",
@@ -111,7 +113,7 @@ def most_rows(module: LatentModel, data: Dataset, seed: int) -> int:
     return max(2, min(MAX_SPARSE_ROWS, int(MAX_ENTRIES * some.shape[0] / max(some.nnz, 1))))
 
 
-def some_rows(data: Dataset, most: int, seed: int) -> Dataset:
+def some_rows(data: D, most: int, seed: int) -> D:
     """Return the rows, or so many drawn by a seed, in their order."""
     if data.n_rows <= most:
         return data

@@ -16,7 +16,7 @@ from fewhot.core.warning import warn_caller
 from fewhot.data import Dataset, LabelledDataset
 from fewhot.estimators.documentation import documented
 from fewhot.estimators.labels import indicator_matrix
-from fewhot.estimators.sdlgm_supervised import SupervisedSDLGM
+from fewhot.estimators.sdlgm_supervised import MOST_PROBABILITIES, SupervisedSDLGM
 from fewhot.estimators.thresholds import (
     MultiLabelMixin,
     check_threshold,
@@ -27,9 +27,6 @@ from fewhot.estimators.validation import dataset_of, rows_at
 from fewhot.likelihoods.base import Likelihood
 from fewhot.metrics.code_kinds import encoded_rows
 from fewhot.models import AgainstCollapse
-
-MOST_PROBABILITIES = 5_000_000
-"""How many are sorted for a threshold: of rows with a thousand labels, 5,000 rows."""
 
 _ENOUGH_ROWS = 100
 """From so many held-out rows on, a threshold is chosen by these alone."""
@@ -99,6 +96,9 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         The probability from which a label is predicted.
     n_slots_ : int
         The number of slots.
+    label_references_ : LabelReferences or None
+        Simple models of the training rows' labels, beside which `fewhot.metrics.summarise` judges this one; None after
+        `partial_fit`.
 
     References
     ----------
@@ -112,6 +112,8 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
     >>> fh.SDLGMClassifier(max_steps=50, random_state=0).fit(X, Y).predict(X).shape
     (100, 3)
     """
+
+    _target = "labels"
 
     n_labels_: int
     classes_: np.ndarray
@@ -230,7 +232,10 @@ class SDLGMClassifier(MultiLabelMixin, SupervisedSDLGM):
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each label, (n, K), as the encoder says it: ``refine_steps`` is for codes."""
+        """Return the probability of each label, in the order of ``classes_``, (n, K).
+
+        It is as the encoder gives it: ``refine_steps`` is for codes.
+        """
         return self._of_labels(X, "probs")
 
     def decision_function(self, X: Any) -> np.ndarray:

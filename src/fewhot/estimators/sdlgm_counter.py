@@ -57,6 +57,9 @@ class SDLGMCounter(RegressorMixin, SupervisedSDLGM):
     {learned}
     n_slots_ : int
         The number of slots.
+    label_references_ : LabelReferences or None
+        Simple models of the training rows' counts, beside which `fewhot.metrics.summarise` judges this one; None after
+        `partial_fit`.
     classes_ : ndarray of shape (K,)
         What is counted: the names of a frame's columns, or their places.
 
@@ -70,9 +73,12 @@ class SDLGMCounter(RegressorMixin, SupervisedSDLGM):
     >>> rng = np.random.default_rng(0)
     >>> n = rng.poisson(1.0, (100, 3))
     >>> X = n + rng.normal(0, 0.1, n.shape)
-    >>> fh.SDLGMCounter(max_steps=50, random_state=0).fit(X, n).predict(X).shape
-    (100, 3)
+    >>> counter = fh.SDLGMCounter(max_steps=50, random_state=0).fit(X, n)
+    >>> counter.predict(X).dtype, counter.predict_counts(X).dtype  # expected counts, and whole numbers
+    (dtype('float32'), dtype('int64'))
     """
+
+    _target = "counts"
 
     def __init__(
         self,
@@ -138,11 +144,14 @@ class SDLGMCounter(RegressorMixin, SupervisedSDLGM):
         self.callbacks = callbacks
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the expected counts, (n, K), as the encoder says them: ``refine_steps`` is for codes."""
+        """Return the expected counts, which are fractions, in the order of ``classes_``, (n, K).
+
+        `predict_counts` rounds them. They are as the encoder gives them: ``refine_steps`` is for codes.
+        """
         return self._of_labels(X, "mean")
 
     def predict_counts(self, X: Any) -> np.ndarray:
-        """Return the expected counts, rounded to whole numbers, (n, K)."""
+        """Return the expected counts, rounded to whole numbers, in the order of ``classes_``, (n, K)."""
         return np.rint(self.predict(X)).astype(np.int64)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

@@ -12,12 +12,19 @@ import torch
 from fewhot.core.checks import one_of, real_number, weight, whole_number
 from fewhot.core.errors import InvalidInputError, InvalidParameterError
 from fewhot.core.records import Batch, DataSpec, Knobs
+from fewhot.core.seeding import derive_seed
 from fewhot.data import Dataset, LabelledDataset
 from fewhot.estimators.base import LatentEstimator
+from fewhot.estimators.label_references import label_references_of
 from fewhot.estimators.labels import as_tensor, check_columns, check_label_names, classes_of
 from fewhot.estimators.recipes import Recipe
+from fewhot.estimators.references import some_rows
 from fewhot.latents import SlotCountsLatent
 from fewhot.metrics.code_kinds import encoded
+from fewhot.metrics.label_numbers import count_numbers, label_numbers
+from fewhot.metrics.label_references import LabelReferences
+from fewhot.metrics.linear_labels import Target
+from fewhot.metrics.summary import Number
 from fewhot.models.latent_model import LatentModel
 from fewhot.models.sdlgm_labels import FARTHEST, FEATURES, VARIANTS, sdlgm_labels
 from fewhot.objectives.labels import KINDS
@@ -26,6 +33,8 @@ _HALF_A_ROW = 0.5
 """Counted for and against every label, so that one all rows have leaves a slope."""
 _EXACT = Knobs(gates="exact")
 _THROUGH_SOFT_CODES = "separate-concrete"
+MOST_PROBABILITIES = 5_000_000
+"""How many are looked at after a fit: of rows with a thousand labels, 5,000 rows."""
 SLOTS_PER_LABEL = 4
 """How many times as many slots there are as a row has labels, where "presence" asks whether each is there."""
 MOST_SLOTS = 1_000_000
@@ -64,6 +73,8 @@ class SupervisedSDLGM(LatentEstimator):
     recipes: ClassVar[dict[str | None, Recipe]] = {None: SupervisedRecipe(), "xu": _AS_PUBLISHED}
 
     labelled = True
+    _target: ClassVar[Target]
+    """What labels are."""
 
     variant: str
     n_slots: int | None
@@ -79,6 +90,8 @@ class SupervisedSDLGM(LatentEstimator):
     n_labels_: int
     n_slots_: int
     classes_: np.ndarray
+    label_references_: LabelReferences | None
+    _held_out_scores: dict[str, float] | None
 
     def _labels(self, y: Any, n_rows: int, name: str = "y") -> np.ndarray:
         raise TypeError(f"{type(self).__name__} does not say its labels; define _labels(y, n_rows).")
@@ -134,6 +147,34 @@ class SupervisedSDLGM(LatentEstimator):
                 f"A row of {name} has {most} labels and the model {self.n_slots_} slots; fit it with n_slots={most}."
             )
         return labels
+
+    def _keep_references(self, train: Dataset | None, held_out: Dataset | None) -> None:
+        """Keep simple models of the labels, too, and what the model and they make of held-out rows."""
+        super()._keep_references(train, held_out)
+        self.label_references_, self._held_out_scores = None, None
+        if train is None:
+            return
+        assert isinstance(train, LabelledDataset)
+        assert held_out is None or isinstance(held_out, LabelledDataset)
+        if held_out is not None:
+            most = max(1, MOST_PROBABILITIES // self.n_labels_)
+            held_out = some_rows(held_out, most, derive_seed(self.seed_, "held-out labels")).to(train.device)
+        average = getattr(self, "threshold_average", "micro")
+        self.label_references_ = label_references_of(self.module_, train, held_out, self.seed_, self._target, average)
+        if held_out is not None:
+            numbers = self._numbers_of(held_out, held_out.labels.cpu().numpy())
+            found = {number.name: number.value for number in numbers if np.isfinite(number.value)}
+            self._held_out_scores = {"n_rows": held_out.n_rows, **found}
+
+    def _label_numbers(self, data: Dataset, y: Any) -> list[Number]:
+        """Return how well the labels y of rows are predicted, and how well by the references."""
+        labels = self._labels(y, data.n_rows)
+        check_columns(labels, self.n_labels_)
+        check_label_names(y, self.classes_)
+        return self._numbers_of(data, labels)
+
+    def _numbers_of(self, data: Dataset, labels: np.ndarray) -> list[Number]:
+        return (label_numbers if self._target == "labels" else count_numbers)(self, data, labels)
 
     def _check_refinement(self) -> None:
         """Refuse to fit a model that would refine codes and has no bound to refine them by."""
@@ -221,10 +262,16 @@ class SupervisedSDLGM(LatentEstimator):
         return np.concatenate(parts)
 
     def _fitted_state(self) -> dict[str, Any]:
-        return {"n_labels": self.n_labels_, "n_slots": self.n_slots_, "classes": self.classes_.tolist()}
+        return {
+            "n_labels": self.n_labels_,
+            "n_slots": self.n_slots_,
+            "classes": self.classes_.tolist(),
+            "held_out_scores": self._held_out_scores,
+        }
 
     def _restore_state(self, state: dict[str, Any]) -> None:
         self.n_labels_, self.n_slots_ = int(state["n_labels"]), int(state["n_slots"])
+        self._held_out_scores = state.get("held_out_scores")
         classes = state.get("classes") or list(range(self.n_labels_))
         self.classes_ = np.asarray(classes, dtype=None if isinstance(classes[0], int) else object)
 

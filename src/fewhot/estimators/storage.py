@@ -29,6 +29,7 @@ from fewhot.core.registry import ESTIMATORS
 from fewhot.core.version import __version__
 from fewhot.estimators.fingerprint import is_run_of
 from fewhot.metrics import TopWords
+from fewhot.metrics.label_references import LabelReferences
 from fewhot.metrics.references import References
 from fewhot.nn import Pretrained
 from fewhot.training import history
@@ -36,7 +37,7 @@ from fewhot.training.run_folder import CONFIG, CONFIG_FORMAT, RunFolder, refuse_
 
 FORMAT_VERSION = 1
 WEIGHTS, HISTORY, REFERENCES = "model.safetensors", "history.jsonl", "references.safetensors"
-WORDS = "words.safetensors"
+WORDS, LABEL_REFERENCES = "words.safetensors", "label-references.safetensors"
 _UNSAVED = ("callbacks",)
 
 
@@ -45,7 +46,8 @@ def save(estimator: Any, path: str | Path) -> None:
     folder = folder_path(path)
     config = _config_of(estimator)  # raises before anything is written
     tensors = {name: value.detach().cpu().contiguous() for name, value in estimator.module_.state_dict().items()}
-    kept = {REFERENCES: getattr(estimator, "references_", None), WORDS: getattr(estimator, "_kept_words", None)}
+    names = {REFERENCES: "references_", WORDS: "_kept_words", LABEL_REFERENCES: "label_references_"}
+    kept = {file: getattr(estimator, name, None) for file, name in names.items()}
     beside = {
         file: {name: torch.from_numpy(value) for name, value in found.to_arrays().items()}
         for file, found in kept.items()
@@ -129,7 +131,10 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
         if fitted.get("vocabulary") is not None:
             estimator.vocabulary_ = decode(fitted["vocabulary"], parts)
         estimator._restore_state(fitted)
-        estimator.references_ = _read_references(folder, fitted.get("references"))
+        estimator.references_ = _read_references(folder, REFERENCES, References, fitted.get("references"))
+        if estimator.labelled:
+            facts = fitted.get("label_references")
+            estimator.label_references_ = _read_references(folder, LABEL_REFERENCES, LabelReferences, facts)
         estimator._kept_words = _read_words(folder) if fitted.get("keeps_words") else None
         if fitted["feature_names_in"] is not None:
             estimator.feature_names_in_ = np.asarray(fitted["feature_names_in"], dtype=object)
@@ -148,12 +153,12 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
     return estimator
 
 
-def _read_references(folder: Path, facts: dict[str, Any] | None) -> References | None:
+def _read_references(folder: Path, file: str, kind: Any, facts: dict[str, Any] | None) -> Any:
     """Return what a fit is compared with; None for a run that has none, or was handed on without their file."""
-    if facts is None or not (folder / REFERENCES).is_file():
+    if facts is None or not (folder / file).is_file():
         return None
-    with _damage_named(folder / REFERENCES):
-        return References.from_parts(facts, load_arrays(folder / REFERENCES))
+    with _damage_named(folder / file):
+        return kind.from_parts(facts, load_arrays(folder / file))
 
 
 def _read_words(folder: Path) -> TopWords | None:
@@ -193,7 +198,7 @@ def _config_of(estimator: Any) -> dict[str, Any]:
             f"decorate it with ESTIMATORS.register('name')."
         )
     names = getattr(estimator, "feature_names_in_", None)
-    references = getattr(estimator, "references_", None)
+    kept = {name: getattr(estimator, f"{name}_", None) for name in ("references", "label_references")}
     return {
         "format": CONFIG_FORMAT,
         "format_version": FORMAT_VERSION,
@@ -211,7 +216,7 @@ def _config_of(estimator: Any) -> dict[str, Any]:
             "gate_shift": getattr(estimator, "gate_shift_", None),
             "vocabulary": encode(getattr(estimator, "vocabulary_", None)),
             "reads_known_words": bool(getattr(estimator, "_reads_known_words", False)),
-            "references": None if references is None else references.facts(),
+            **{name: None if found is None else found.facts() for name, found in kept.items()},
             "keeps_words": getattr(estimator, "_kept_words", None) is not None,
             **estimator._fitted_state(),
         },

@@ -10,6 +10,7 @@ from fewhot.metrics.dci import DCI, dci
 from fewhot.metrics.disentanglement import InfoMEC, InformationGap, infomec, mig
 from fewhot.metrics.estimates import Estimate, estimate
 from fewhot.metrics.interpolation import Interpolation, Switch, interpolate
+from fewhot.metrics.label_references import LabelReferences
 from fewhot.metrics.labels import macro_f1, micro_f1
 from fewhot.metrics.likelihood import (
     Perplexity,
@@ -23,6 +24,7 @@ from fewhot.metrics.likelihood import (
     relaxation_gap,
     relaxed_bound,
 )
+from fewhot.metrics.linear_labels import LinearLabels, fit_linear_labels
 from fewhot.metrics.marginal_probing import MarginalProbe, marginal_probe, marginal_probe_codes
 from fewhot.metrics.probing import ProbeResult, linear_probe, probe_codes, stratified_rows
 from fewhot.metrics.ranking import ndcg_at, ndcg_of, recall_at, recall_of, top_items
@@ -55,6 +57,8 @@ __all__ = [
     "InfoMEC",
     "InformationGap",
     "Interpolation",
+    "LabelReferences",
+    "LinearLabels",
     "MarginalProbe",
     "Matching",
     "Number",
@@ -87,6 +91,7 @@ __all__ = [
     "estimate",
     "evaluate_recommender",
     "exact_bound",
+    "fit_linear_labels",
     "fit_references",
     "fraction_unexplained",
     "gamma_class",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from fewhot.metrics.label_references import WORDS
 from fewhot.metrics.summary import Number, Summary
 from fewhot.metrics.verdicts import ALL_OPEN, ALL_SHUT
 
@@ -14,6 +15,12 @@ ENOUGH = 0.9
 MAX_BELOW_HISTORY = 2.0
 """Nats per row that kept weights may lack of the best that training passed before it is worth a warning."""
 
+_OF_LABELS = {
+    "label_likelihood": "log likelihood",
+    "micro_f1": "micro F1",
+    "macro_f1": "macro F1",
+    "squared_error": "mean squared error",
+}
 _SEVERITIES = ("serious", "warning", "note")
 
 
@@ -63,6 +70,7 @@ def _found(summary: Summary) -> Iterator[Alarm]:
     else:
         yield from _says_nothing(summary)
     yield from _one_code(summary)
+    yield from _labels(summary)
     yield from _references(summary)
     yield from _history(summary)
     yield from _bounds(summary)
@@ -263,6 +271,40 @@ def _references(summary: Summary) -> Iterator[Alarm]:
             sentence=f"Decoded codes leave {summary.value('fvu'):.0%} of the variance unexplained and "
             f"{words['axes']} {summary.value('fvu_pca'):.0%}; {_remedy(summary)}.",
         )
+
+
+def _labels(summary: Summary) -> Iterator[Alarm]:
+    """Look at what predicts labels, or counts, better than the model does: their shares or means, a linear model."""
+    poor = [number for number in summary.numbers if number.name in _OF_LABELS and number.verdict == "poor"]
+    for end in ("shares", "means", "linear"):
+        worse = [number for number in poor if _is_below(number, summary.value(f"{number.name}_{end}"))]
+        if worse:
+            of_counts = worse[0].name == "squared_error"
+            scores = [
+                f"{_OF_LABELS[number.name]} {summary.value(f'{number.name}_{end}'):.3g} against {number.value:.3g}"
+                for number in worse
+            ]
+            yield Alarm(
+                name=f"below_{end}",
+                severity="warning" if end == "linear" else "serious",
+                sentence=f"The {'counts' if of_counts else 'labels'} are predicted better by "
+                f"{WORDS['counts' if of_counts else 'labels'][end]} than by the model: {', '.join(scores)}; "
+                f"{_remedy_for_labels(summary, [number.name for number in worse])}.",
+            )
+            return
+
+
+def _remedy_for_labels(summary: Summary, worse: list[str]) -> str:
+    if summary.facts.get("variant", "dis") != "dis":
+        return "give variant='dis', which models labels alone, or more weight to labels (label_weight=)"
+    if worse == ["macro_f1"]:
+        return "threshold_average='macro' predicts rare labels more often"
+    return "give more rows, or try dropout=0.2 and weight_decay=0.3"
+
+
+def _is_below(number: Number, reference: float) -> bool:
+    """Say whether a score of labels is worse than that of a reference."""
+    return number.value > reference if number.name == "squared_error" else number.value < reference
 
 
 def _remedy(summary: Summary) -> str:

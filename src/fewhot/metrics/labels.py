@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fewhot.metrics.estimates import Estimate, estimate
 from fewhot.metrics.matrices import as_matrix, is_sparse, same_shape
 
 
@@ -44,6 +45,34 @@ def macro_f1(truth: Any, predicted: Any) -> float:
     0.5
     """
     return float(_f1(*_counts(truth, predicted)).mean())
+
+
+def f1_estimate(truth: np.ndarray, predicted: np.ndarray, average: str) -> Estimate:
+    r"""Return an F1 score with its standard error over rows; the differences of two are those of their ``values``.
+
+    F1 is a ratio of sums over rows, :math:`\sum_i a_i / \sum_i b_i` with :math:`a = 2\,TP` and
+    :math:`b = 2\,TP + FP + FN`. The number of a row is :math:`F + (a_i - F b_i)/\bar b`, whose mean is F.
+
+    Parameters
+    ----------
+    truth, predicted
+        Label sets, (n, K), as arrays.
+    average
+        "micro": of all labels together; "macro": the mean of each label's.
+
+    Examples
+    --------
+    >>> f1_estimate(np.array([[1, 0], [1, 1]]), np.array([[1, 1], [1, 0]]), "micro").values.round(3).tolist()
+    [0.667, 0.667]
+    """
+    true, said = truth != 0, predicted != 0
+    hits = 2.0 * (true & said)
+    total = hits + (true ^ said)
+    if average == "micro":
+        hits, total = hits.sum(axis=1, keepdims=True), total.sum(axis=1, keepdims=True)
+    score, mean = _f1(hits.sum(axis=0) / 2, total.sum(axis=0) - hits.sum(axis=0)), total.mean(axis=0)
+    off = np.divide(hits - score * total, mean, out=np.zeros_like(hits), where=mean > 0)
+    return estimate((score + off).mean(axis=1))
 
 
 def _counts(truth: Any, predicted: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -34,6 +34,7 @@ def with_se(number: Number, se: float) -> Number:
 
 
 _COMPARE = "nats depend on the data and the likelihood: compare models of the same rows"
+_ALONE = "this model was fitted without references; compare models of the same rows"
 _NOT_JUDGED = {
     "bound": _COMPARE + "; this one was fitted without references",
     "reference_columns": "stands beside the bound",
@@ -43,6 +44,16 @@ _NOT_JUDGED = {
     "perplexity": "compare models of the same rows",
     "perplexity_columns": "stands beside perplexity",
     "ndcg_popularity": "stands beside ndcg",
+    **{f"label_likelihood{of}": "stands beside label_likelihood" for of in ("_shares", "_linear")},
+    **{f"micro_f1{of}": "stands beside micro_f1" for of in ("_shares", "_linear")},
+    **{f"macro_f1{of}": "stands beside macro_f1" for of in ("_shares", "_linear")},
+    **{f"squared_error{of}": "stands beside squared_error" for of in ("_means", "_linear")},
+    "label_likelihood": _ALONE,
+    "micro_f1": _ALONE,
+    "macro_f1": _ALONE,
+    "squared_error": _ALONE,
+    "r2": "stands beside squared_error, which is judged",
+    "r2_linear": "stands beside r2",
     "probe_majority": "stands beside the probes",
     "probe_columns": "stands beside the probes: what codes leave out shows here",
     "iwae": _COMPARE,

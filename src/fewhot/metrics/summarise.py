@@ -56,7 +56,8 @@ def summarise(
     X
         Rows, (n, p), or texts; held-out ones for honest numbers.
     y
-        Labels of the rows. With them, a probe is measured on map, mean and sampled codes.
+        Labels of the rows, (n,). With them, a probe is measured on map, mean and sampled codes. For `SDLGMClassifier`
+        and `SDLGMCounter`, what they predict, (n, K).
     X_train, y_train
         Rows and labels the probe learns from; without them it learns from one half of X and is tested on the other.
     probe
@@ -77,12 +78,23 @@ def summarise(
     reconstructions (``fvu``) beside PCA's; what is found of hidden likes (``ndcg``) beside popularity; probes beside
     the commonest class and the columns. All but the last were fitted on the training rows, by `fit`, and are kept in
     ``references_``.
+
+    Of labels that a model predicts, log likelihood and F1 scores stand beside those by the share of each label in the
+    training rows (``_shares``) and by logistic regressions (``_linear``), whose thresholds are chosen by expected F1,
+    too; of counts, squared errors beside those by the mean (``_means``) and by ridge regressions. They are kept in
+    ``label_references_``.
     """
     if (X_train is None) != (y_train is None):
         raise InvalidInputError("Only one of X_train and y_train was given; give both or neither.")
     if y_train is not None and y is None:
         raise InvalidInputError("y_train was given without y; give the labels of X too.")
     one_of("probe", probe, ("linear", "marginal"))
+    if getattr(estimator, "labelled", False):
+        return _of_labels(estimator, X, y, X_train)
+    return _of_rows(estimator, X, y, X_train, y_train, probe)
+
+
+def _of_rows(estimator: Any, X: Any, y: Any, X_train: Any, y_train: Any, probe: str) -> Summary:
     gated = bool(estimator.module_.latent.gated)
     codes = transformed(estimator, X)
     varying = None if gated else active_units(codes).by_mean
@@ -105,6 +117,35 @@ def summarise(
     facts = _facts(estimator, codes)
     if compared is not None:
         facts["references"] = compared.facts(bound.values)
+    return Summary(numbers=numbers, facts=facts)
+
+
+def _of_labels(estimator: Any, X: Any, y: Any, X_train: Any) -> Summary:
+    """Measure how well labels are predicted and, where rows are modeled too, what a summary says of rows."""
+    if X_train is not None:
+        raise InvalidInputError(
+            f"X_train and y_train are for probes of codes, and {type(estimator).__name__} predicts labels itself; give "
+            f"X and y alone."
+        )
+    rows = _of_rows(estimator, X, None, None, None, "linear") if estimator._has_bound else None
+    if y is None and rows is not None:
+        return rows
+    data = estimator._rows(X)
+    if y is None:
+        raise InvalidInputError(
+            f"{type(estimator).__name__} with variant='dis' is measured by labels; give those of X, too: "
+            f"summarise(estimator, X, Y)."
+        )
+    numbers = estimator._label_numbers(data, y)
+    facts = {
+        "estimator": type(estimator).__name__,
+        "n_rows": data.n_rows,
+        "n_labels": estimator.n_labels_,
+        "variant": estimator.variant,
+        "steps": int(estimator.n_iter_),
+    }
+    if rows is not None:
+        return Summary(numbers=[*numbers, *rows.numbers], facts={**rows.facts, **facts})
     return Summary(numbers=numbers, facts=facts)
 
 

@@ -9,6 +9,12 @@ from fewhot.core.html import badge, escape, folded, line, sheet, table
 
 FIRST = (
     *(
+        f"{score}{of}"
+        for score in ("label_likelihood", "micro_f1", "macro_f1", "squared_error")
+        for of in ("", "_shares", "_means", "_linear")
+    ),
+    *("r2", "r2_linear"),
+    *(
         "bound",
         "reference_columns",
         "reference_factors",
@@ -33,7 +39,7 @@ def page(summary: Any) -> str:
 
     facts = summary.facts
     title = f"{facts.get('estimator', 'Summary')} on {facts.get('n_rows', 0):,} rows"
-    found = alarms(summary) if "n_units" in facts else []
+    found = alarms(summary) if facts.keys() & {"n_units", "n_labels"} else []
     told = [line(f"{alarm.severity}: {alarm.sentence}", _SEVERITIES[alarm.severity]) for alarm in found]
     first = [number for number in summary.numbers if number.name in FIRST]
     missing = facts.get("references", {}).get("no_factors")

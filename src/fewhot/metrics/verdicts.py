@@ -68,6 +68,14 @@ RULES: dict[str, Rule] = {
         higher=True,
         because="lists that are the same for all users need no model",
     ),
+    "labels": Rule(
+        what="the gain over the better simple model, in standard errors of the difference (of nats, below: at most "
+        "one),",
+        good=2.0,
+        fair=-2.0,
+        higher=True,
+        because="labels that a linear model predicts better need no network; in between chance decides",
+    ),
     "information": Rule(
         what="the number of nats a code carries",
         good=2.0,

@@ -54,8 +54,8 @@ def read_npy(path: Path, label: str | int | None = None, folding: Folding = AS_F
 def read_npz(path: Path, label: str | int | None = None, folding: Folding = AS_FOUND) -> Table:
     """Read a dense matrix (the array "X", or the only one with two axes) or one that `scipy.sparse.save_npz` wrote.
 
-    Of three or four axes it holds images. An array "y" gives the labels, and one of strings called "feature_names" the
-    columns' names.
+    Of three or four axes it holds images. An array "y" gives the labels, a matrix of whole numbers "Y" several of each
+    row beside an "X", and strings called "feature_names" the columns' names.
     """
     _no_label_column(path, label)
     if not zipfile.is_zipfile(path):
@@ -65,7 +65,7 @@ def read_npz(path: Path, label: str | int | None = None, folding: Folding = AS_F
             names = archive.files
             sparse = {"format", "shape", "data"} <= set(names)
             matrix: Any = sp.load_npz(path) if sparse else archive[_matrix_name(path, archive)]
-            y = archive["y"] if "y" in names else None
+            y = archive["y"] if "y" in names else _label_matrix(archive)
             columns = archive["feature_names"].astype(str).tolist() if "feature_names" in names else None
     except DataError:
         raise
@@ -192,6 +192,14 @@ def _matrix_name(path: Path, archive: Any) -> str:
         return candidates[0]
     found = f"arrays with two to four axes: {', '.join(candidates)}" if candidates else "no array with two axes"
     raise DataError(f"{path} has no array called 'X' and {found}; save the matrix as np.savez(path, X=matrix).")
+
+
+def _label_matrix(archive: Any) -> np.ndarray | None:
+    """Return the array "Y" beside an "X" where it is a matrix of whole numbers."""
+    if not {"X", "Y"} <= set(archive.files):
+        return None
+    labels = archive["Y"]
+    return labels if labels.ndim == 2 and labels.dtype.kind in "biu" else None
 
 
 def _npy_error(path: Path, error: ValueError) -> DataError:
