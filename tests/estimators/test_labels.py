@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -616,3 +617,40 @@ def test_counts_are_told_by_the_names_of_their_columns(tmp_path: Path) -> None:
         assert model.score(NOISY, named) == model.score(NOISY, N)
         with pytest.raises(FewhotError, match="not those of the fit in their order"):
             model.score(NOISY, named[["c", "b", "a"]])
+
+
+def page_of(model: Any) -> str:
+    return re.sub(r"(?:<[^>]+>|\s)+", " ", model._repr_html_().partition("The fit")[2])
+
+
+def test_the_page_of_a_classifier_is_about_labels() -> None:
+    page = page_of(SDLGMClassifier(**QUICK).fit(X, Y))
+    assert "summarise(estimator, X_new, Y_new)" in page
+    assert "labels with a probability of at least 0." in page
+    assert "the best micro F1 to be expected" in page
+    assert "on 30 held-out rows" in page
+    assert "by a logistic regression for each label" in page
+    for word in ("unit", "ELBO", "Likelihood", "gaussian"):
+        assert word not in page
+
+
+def test_the_page_of_a_model_of_rows_has_its_bound_too() -> None:
+    page = page_of(SDLGMClassifier(**QUICK, variant="con", threshold_average="macro").fit(X, Y))
+    assert "one for each label" in page
+    assert "ELBO" in page
+    assert "Likelihood of rows gaussian" in page
+
+
+def test_the_page_of_a_counter_is_about_counts() -> None:
+    page = page_of(SDLGMCounter(**QUICK).fit(NOISY, N))
+    assert "Mean squared error" in page
+    assert "by a ridge regression for each count" in page
+    assert "threshold" not in page
+
+
+@pytest.mark.parametrize("n_iter_no_change", [None, 10])
+def test_a_page_without_held_out_scores_is_drawn(n_iter_no_change: int | None) -> None:
+    model = SDLGMClassifier(**QUICK, n_iter_no_change=n_iter_no_change)
+    page = page_of(model.fit(X, Y) if n_iter_no_change is None else model.partial_fit(X, Y))
+    assert "held-out" not in page
+    assert "Micro F1" not in page
