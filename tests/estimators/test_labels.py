@@ -654,3 +654,15 @@ def test_a_page_without_held_out_scores_is_drawn(n_iter_no_change: int | None) -
     page = page_of(model.fit(X, Y) if n_iter_no_change is None else model.partial_fit(X, Y))
     assert "held-out" not in page
     assert "Micro F1" not in page
+
+
+def test_labels_in_one_axis_are_told_the_way_out() -> None:
+    with pytest.raises(FewhotError, match=r"y\.reshape\(-1, 1\) for one label") as error:
+        SDLGMClassifier(**QUICK).fit(X, Y[:, 0])
+    assert_one_sentence(error.value)
+    assert SDLGMClassifier(**QUICK).fit(X, Y[:, 0].reshape(-1, 1)).predict(X).shape == (300, 1)
+
+
+@pytest.mark.parametrize("cls", [SDLGMClassifier, SDLGMCounter])
+def test_names_of_labels_are_found_from_predict(cls: Any) -> None:
+    assert "classes_" in (cls.predict.__doc__ or "")

@@ -26,7 +26,7 @@ def label_matrix(y: Any, n_rows: int, name: str = "y") -> np.ndarray:
     if values.ndim != 2 or not values.shape[1]:
         raise InvalidInputError(
             f"{name} has shape {values.shape}; it must be a matrix with a row for each row of {rows} and a column for "
-            f"each label."
+            f"each label{_way_out(name, values)}."
         )
     if len(values) != n_rows:
         raise InvalidInputError(f"{rows} has {n_rows} rows and {name} has {len(values)}; they must have as many.")
@@ -121,6 +121,16 @@ def _names(y: Any) -> np.ndarray | None:
     if all(isinstance(name, int | np.integer) for name in names):
         return np.asarray(names, dtype=np.int64)
     return np.asarray([str(name) for name in names], dtype=object)
+
+
+def _way_out(name: str, values: np.ndarray) -> str:
+    """Return how labels in one axis become a matrix."""
+    if values.ndim != 1:
+        return ""
+    return (
+        f": {name}.reshape(-1, 1) for one label that is there or not, or scikit-learn's LabelBinarizer for one class "
+        f"of several a row"
+    )
 
 
 def _some(classes: np.ndarray) -> str:

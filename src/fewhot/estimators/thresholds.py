@@ -29,11 +29,15 @@ class MultiLabelMixin(ClassifierMixin):
     classes_: np.ndarray
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each label, (n, K)."""
+        """Return the probability of each label, in the order of ``classes_``, (n, K)."""
         raise TypeError(f"{type(self).__name__} does not say how likely labels are; define predict_proba(X).")
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the labels whose probability is at least ``threshold_``, 0 or 1, (n, K)."""
+        """Return the labels whose probability is at least ``threshold_``, 0 or 1, as an array, (n, K).
+
+        Column k is the label ``classes_[k]``: the name of a column where `fit` was given a frame of labels, else k.
+        ``pandas.DataFrame(model.predict(X), columns=model.classes_)`` has the names, too.
+        """
         return (self.predict_proba(X) >= self.threshold_).astype(np.int64)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
