@@ -119,7 +119,8 @@ def test_a_user_without_items_gets_a_list(name: str) -> None:
     X = histories().toarray()
     X[3] = 0
     model = recommender(name).fit(X)
-    ids, scores = model.recommend(X, n=9)
+    with pytest.warns(UserWarning, match="Nothing is known of 1 of 40 users"):
+        ids, scores = model.recommend(X, n=9)
     assert sorted(ids[3].tolist()) == list(range(9))
     assert np.isfinite(scores[3]).all()
 

@@ -312,6 +312,7 @@ def test_no_rows_on_disk_are_refused(tmp_path: Path) -> None:
         assert_one_sentence(error.value)
 
 
+@pytest.mark.filterwarnings("ignore:Nothing is known of 8 of 60 users")
 def test_recommenders_read_rows_on_disk(folder: Path) -> None:
     rows, X = open_rows(folder), counts()
     nfa = NFA(**SMALL).fit(rows)

@@ -8,7 +8,6 @@ import logging
 import pickle
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,10 +53,8 @@ def test_a_run_folder_does_not_change_the_fit(tmp_path: Path) -> None:
 def test_a_finished_run_fits_again_at_once_with_the_same_result(tmp_path: Path) -> None:
     first = fitted(tmp_path)
     seen: list[int] = []
-    began = time.monotonic()
     again = fitted(tmp_path, callbacks=[lambda record: seen.append(record["step"])])
-    assert time.monotonic() - began < 1.0
-    assert not seen
+    assert not seen  # no step is taken
     assert outcome(again) == outcome(first)
     assert again.n_iter_ == first.n_iter_
 
