@@ -157,3 +157,23 @@ def test_what_is_for_tables_is_refused_elsewhere(tmp_path: Path) -> None:
     assert "prepare" in refused("fit", "digits", "--prepare", *SMALL, "--out", tmp_path / "run")
     np.save(tmp_path / "x.npy", np.eye(30))
     assert "is for tables" in refused("fit", tmp_path / "x.npy", "--drop", "a", *SMALL, "--out", tmp_path / "run")
+
+
+def test_rows_without_a_label_are_fitted_encoded_and_left_out_of_probes(tmp_path: Path) -> None:
+    lines = write_customers(tmp_path / "customers.csv").read_text(encoding="latin-1").splitlines()
+    some = [line if i % 4 else line[: line.rindex(";") + 1] for i, line in enumerate(lines[:-1])]
+    none = [lines[0], *(line[: line.rindex(";") + 1] for line in lines[1:-1])]
+    for name, rows in (("some", [lines[0], *some[1:]]), ("none", none)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(rows) + "\n", encoding="latin-1")
+    run = tmp_path / "run"
+    told = done("fit", tmp_path / "some.csv", "--prepare", "--label", "kind", *SMALL, "--out", run).stderr
+    assert "30 of 120 rows of some.csv have no label; probes leave them out." in told
+    for name in ("some", "none", "customers"):
+        done("encode", run, tmp_path / f"{name}.csv", "--out", tmp_path / f"{name}.npz")
+    codes = {name: sp.load_npz(tmp_path / f"{name}.npz").toarray() for name in ("some", "none", "customers")}
+    np.testing.assert_array_equal(codes["some"], codes["customers"])
+    np.testing.assert_array_equal(codes["none"], codes["customers"])
+    found = done("evaluate", run, tmp_path / "some.csv", "--probe", "--json")
+    assert "30 of 120 rows" in found.stderr
+    numbers = {number["name"]: number for number in json.loads(found.stdout)["numbers"]}
+    assert "from 45 labels" in numbers["probe_map"]["meaning"]

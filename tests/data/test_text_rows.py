@@ -144,12 +144,6 @@ def test_a_corpus_gives_its_texts_as_rows_that_are_cut_already(monkeypatch: pyte
             {"text": "review", "label": "kid"},
             r"no column 'kid' for the labels\. Did you mean 'kind'",
         ),
-        (
-            "r.csv",
-            table(",", ["", 1, 2, 3]),
-            {"text": "review", "label": "kind"},
-            "has missing labels; drop their rows",
-        ),
         ("r.csv", "a,a\nx,y\n", {"text": "a"}, "has 2 columns called 'a'; give each its own name"),
         ("r.csv", "kind,review\n1,a,b\n", {"text": "review"}, "^Line 2 of .* has 3 cells where the first line has 2"),
         ("r.csv", "kind,review\n", {"text": "review"}, "has no texts; give a file with at least one"),
@@ -166,7 +160,6 @@ def test_a_corpus_gives_its_texts_as_rows_that_are_cut_already(monkeypatch: pyte
             {"text": "review", "label": "kind"},
             "^Line 1 of .* no field 'kind' for the label",
         ),
-        ("r.jsonl", objects([1, None, 2, 3]), {"text": "review", "label": "kind"}, "has missing labels"),
         ("r.jsonl", objects([0.5, 1, 2, 3]), {"text": "review", "label": "kind"}, "labels that are not whole numbers"),
         ("r.txt", "", {}, "is empty; write it again"),
         (

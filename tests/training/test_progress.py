@@ -23,7 +23,7 @@ def test_a_fit_shows_a_bar_that_is_full_at_the_end(shown: list[Any], capsys: pyt
     assert '<progress value="0" max="12"' in shown[0]._repr_html_()
     assert '<progress value="12" max="12"' in shown[-1]._repr_html_()
     assert "step 12 of 12" in repr(shown[-1])
-    assert "bound" in repr(shown[-1])
+    assert "ELBO" in repr(shown[-1])
     assert capsys.readouterr().err == ""
 
 

@@ -10,8 +10,9 @@ import typer
 
 from fewhot.cli.console import note, say, say_json
 from fewhot.cli.options import Data, DataDir, Device, Item, Json, Label, Run, Split, Text, Texts, User, Weight
-from fewhot.cli.rows import ALL_SEEN, NONE_SEEN, SOME_SEEN, counted, same_labels, share_rows
+from fewhot.cli.rows import ALL_SEEN, NONE_SEEN, SOME_SEEN, counted, same_labels, share_rows, without_label
 from fewhot.core.errors import InvalidInputError
+from fewhot.core.records import UNLABELED
 
 if TYPE_CHECKING:
     from fewhot.cli.comparing import Evaluated
@@ -213,9 +214,12 @@ def _labels(rows: Loaded, run: Path, estimator: Any, data_dir: Path | None, seen
         )
     if rows.y is None:
         raise InvalidInputError(f"{rows.name} has no labels, and --probe needs them; name their column with --label.")
+    unlabeled = without_label(rows)
+    if unlabeled is not None:
+        note(unlabeled)
     train = read_rows(run, data_dir).train if (run / DATA).exists() and seen not in (ALL_SEEN, SOME_SEEN) else None
     if train is None or train.y is None:
-        if (np.unique(rows.y, return_counts=True)[1] > 1).sum() < 2:
+        if (np.unique(rows.y[rows.y != UNLABELED], return_counts=True)[1] > 1).sum() < 2:
             raise InvalidInputError(
                 f"The labels of {rows.name} allow no --probe; give two classes at least, with two rows each."
             )

@@ -11,7 +11,7 @@ from fewhot.cli.config import FILE, FitConfig, read_config, resolved, write_conf
 from fewhot.cli.console import note
 from fewhot.cli.exits import INTERRUPTED
 from fewhot.cli.interactions import COLUMNS
-from fewhot.cli.rows import KnownColumns, Source, counted, n_columns, rows_in_words, source_of
+from fewhot.cli.rows import KnownColumns, Source, counted, n_columns, rows_in_words, source_of, without_label
 from fewhot.cli.runs import (
     DATA,
     PREPARATION,
@@ -215,6 +215,9 @@ def _announce(rows: RunRows, X: Any, device: str, resumed: Path | None) -> None:
     pair = None if train.feature_names is None or train.users is not None else pair_of_names(train.feature_names)
     if pair is not None and not train.holds_texts:
         note(f"warning: {pair[0]} and {pair[1]} are fitted as numbers; are they who likes what: --user, --item?")
+    unlabeled = without_label(train)
+    if unlabeled is not None:
+        note(f"warning: {unlabeled}")
     if n_rows < FEW_ROWS:
         note(f"warning: {counted(train)} are too few to learn from; the numbers of this run will mean little.")
 

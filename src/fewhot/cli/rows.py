@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fewhot.cli.interactions import COLUMNS, open_interactions, with_items
 from fewhot.core.errors import InvalidInputError, RunFolderError, UnpreparedTableError
+from fewhot.core.records import UNLABELED
 
 if TYPE_CHECKING:
     from fewhot.data import Loaded, TableVectorizer
@@ -233,20 +234,30 @@ def without_label_matrix(rows: Loaded) -> Loaded:
     return rows if rows.y is None or rows.y.ndim == 1 else replace(rows, y=None)
 
 
+def without_label(rows: Loaded) -> str | None:
+    """Return a sentence on rows without a label among labeled ones; None where every row has one, or none has."""
+    n = 0 if rows.y is None or rows.y.ndim > 1 else int((rows.y == UNLABELED).sum())
+    return f"{n:,} of {len(rows):,} rows of {rows.name} have no label; probes leave them out." if n else None
+
+
 def same_labels(one: Loaded, other: Loaded) -> tuple[Any, Any]:
     """Return the labels of two files so that the same label means the same in both: by their words if these differ."""
+    import numpy as np
+
     lists = any(rows.y is None or rows.y.ndim > 1 for rows in (one, other))
     if lists or one.label_names == other.label_names:
         return one.y, other.y
-    return _label_words(one), _label_words(other)
+    words = [_label_words(rows) for rows in (one, other)]
+    code_of = {word: code for code, word in enumerate(sorted({word for side in words for word in side if word}))}
+    coded = [np.array([code_of.get(word, UNLABELED) for word in side]) for side in words]
+    return coded[0], coded[1]
 
 
-def _label_words(rows: Loaded) -> Any:
-    import numpy as np
-
-    y, names = rows.y, rows.label_names
-    assert y is not None
-    return np.array([str(label) if names is None else names[label] for label in y.tolist()])
+def _label_words(rows: Loaded) -> list[str]:
+    """Return each row's label as a word, and an empty one for none."""
+    assert rows.y is not None
+    known = dict(enumerate(rows.label_names or [])) | {UNLABELED: ""}
+    return [known.get(label, str(label)) for label in rows.y.tolist()]
 
 
 def source_of(

@@ -61,6 +61,8 @@ class Ragged(NamedTuple):
 
 
 PADDING, END = 0, 1
+UNLABELED = -(2**63)
+"""The label of a row that has none."""
 """The ids of padding and of the end of a text."""
 
 

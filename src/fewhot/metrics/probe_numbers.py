@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fewhot.core.errors import InvalidInputError
+from fewhot.core.records import UNLABELED
 from fewhot.metrics.code_kinds import KINDS, Kind, code_matrix
 from fewhot.metrics.libraries import library
 from fewhot.metrics.marginal_probing import MarginalKind, MarginalProbe, marginal_probe
@@ -70,6 +71,14 @@ def _marginal(estimator: Any, train: tuple[Any, np.ndarray], test: tuple[Any, np
         numbers.append(_probed(f"marginal_probe_{kind}", result, meaning))
     places = [(rows, np.arange(len(labels)), labels) for rows, labels in (train, test)]
     return [*numbers, *_without_codes(estimator, places[0], places[1], found[0].majority)]
+
+
+def labeled_rows(X: Any, y: Any) -> tuple[Any, Any]:
+    """Return the rows that have a label, and their labels."""
+    if y is None or not (labels := np.asarray(y) == UNLABELED).any():
+        return X, y
+    rows = np.flatnonzero(~labels)
+    return rows_at(X, rows), np.asarray(y)[rows]
 
 
 def check_labels(y: np.ndarray, n_rows: int) -> None:

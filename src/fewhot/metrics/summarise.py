@@ -20,7 +20,7 @@ from fewhot.metrics.examples import transformed
 from fewhot.metrics.likelihood import exact_bound, information, iwae, mutual_information, perplexity, relaxation_gap
 from fewhot.metrics.matrices import has_rows, row_sums, rows_at
 from fewhot.metrics.numbers import estimated, measured, with_se
-from fewhot.metrics.probe_numbers import check_labels, marginal_probe_numbers, probe_numbers
+from fewhot.metrics.probe_numbers import check_labels, labeled_rows, marginal_probe_numbers, probe_numbers
 from fewhot.metrics.ranking_numbers import ranking_numbers
 from fewhot.metrics.reference_numbers import bound_and_references
 from fewhot.metrics.sparsity import active_units, average_hoyer, support_overlap
@@ -112,7 +112,8 @@ def _of_rows(estimator: Any, X: Any, y: Any, X_train: Any, y_train: Any, probe: 
     if y is not None:
         probed = probe_numbers if probe == "linear" else marginal_probe_numbers
         check_labels(np.asarray(y), codes.shape[0])
-        numbers += probed(estimator, X, np.asarray(y), X_train, y_train)
+        probed_rows, y = labeled_rows(X, y)
+        numbers += probed(estimator, probed_rows, np.asarray(y), *labeled_rows(X_train, y_train))
     numbers += _coherence(estimator, X)
     facts = _facts(estimator, codes)
     if compared is not None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from fewhot.core.records import UNLABELED
 from fewhot.report.markup import facts_table, section, text
 
 _LIBRARIES = ("fewhot", "torch", "numpy", "scipy", "scikit-learn")
@@ -66,7 +67,7 @@ def _data(data: Any, estimator: Any) -> list[tuple[str, str]]:
     else:
         rows.append(("Kind", "columns with names" if data.feature_names else "columns without names"))
     if data.y is not None:
-        rows.append(("Labels", f"{len(np.unique(data.y))} classes, never shown to the model"))
+        rows.append(("Labels", f"{len(np.unique(data.y[data.y != UNLABELED]))} classes, never shown to the model"))
     if data.licence:
         rows.append(("Licence", data.licence))
     if data.digest:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fewhot.core.records import UNLABELED
 from fewhot.metrics.examples import map_codes
 from fewhot.plots.rows import Columns, matrix_of, values_of
 from fewhot.plots.usage import is_gated
@@ -127,8 +128,8 @@ def _read(estimator: Any, texts: np.ndarray) -> Any:
 
 
 def _named(y: np.ndarray, names: list[str] | None) -> list[str]:
-    known = names or []
-    return [known[label] if 0 <= label < len(known) else str(label) for label in y.tolist()]
+    known = dict(enumerate(names or [])) | {UNLABELED: "no label"}
+    return [known.get(label, str(label)) for label in y.tolist()]
 
 
 def _key(name: str) -> tuple[bool, float, str]:

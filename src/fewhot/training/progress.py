@@ -14,6 +14,7 @@ from fewhot.core.notebook import Place, Shown, in_notebook
 from fewhot.training.callbacks import Record
 
 _LINE_EVERY_SECONDS = 10.0
+_NOT_SHOWN = ("bound", "loss", "gradient")
 
 
 class ProgressView:
@@ -93,14 +94,12 @@ def describe(record: Record) -> str:
     if not record:
         return ""
     held = record["evaluation"]
-    parts = [f"bound {held['bound']:.2f} nats ({record['rows']})"]
-    parts += [
-        f"{name} {value:.2f}" for name, value in record["terms"].items() if name not in ("bound", "loss", "gradient")
-    ]
+    parts = [f"ELBO {held['bound']:.2f} nats ({record['rows']})"]
     if "active" in held:
         parts.append(f"{held['active']:.1f} active, {held['used']} used, {held['dead']} dead units")
         if held["always_on"]:
             parts.append(f"{held['always_on']} always on")
     else:
         parts.append(f"{held['used']:.0f} used units")
-    return ", ".join(parts)
+    of_training = [f"{name} {value:.2f}" for name, value in record["terms"].items() if name not in _NOT_SHOWN]
+    return ", ".join(parts) + (f"; training: {', '.join(of_training)}" if of_training else "")

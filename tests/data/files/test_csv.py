@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from fewhot.core.errors import DataError, UnpreparedTableError
+from fewhot.core.records import UNLABELED
 from fewhot.data import Loaded, TableVectorizer, read_file
 from fewhot.data.files.reading import read_selected
 from fewhot.data.files.selection import Selection
@@ -148,9 +149,11 @@ def test_a_wrong_label_name_is_answered_with_the_right_one(tmp_path: Path) -> No
         read(tmp_path, "a,kind\n1,x\n", label="knid")
 
 
-def test_missing_labels_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="missing labels"):
-        read(tmp_path, "a,y\n1,x\n2,\n", label="y")
+@pytest.mark.parametrize(("words", "names", "known"), [("xy", ["x", "y"], [0, 1]), ("75", None, [7, 5])])
+def test_rows_without_a_label_are_kept(words: str, names: list[str] | None, known: list[int], tmp_path: Path) -> None:
+    found = read(tmp_path, f"a,y\n1,{words[0]}\n2,\n3,{words[1]}\n4,NA\n", label="y")
+    assert found.y.tolist() == [known[0], UNLABELED, known[1], UNLABELED]
+    assert found.label_names == names
 
 
 def test_labels_alone_are_no_table(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fewhot.core.errors import DataError
+from fewhot.core.records import UNLABELED
 from fewhot.core.sparse import check_entries
 from fewhot.data.loaded import chunks
 from fewhot.data.pixels import Shape
@@ -135,14 +136,18 @@ def check_finite(X: Any, path: str | Path, names: Sequence[str] | None = None) -
 
 
 def encode_labels(values: Any, path: str | Path, n_rows: int) -> tuple[np.ndarray, list[str] | None]:
-    """Return labels as whole numbers; words become 0, 1, ... in sorted order, and their names come second."""
+    """Return labels as whole numbers; words become 0, 1, ... in sorted order, and their names come second.
+
+    Rows whose label is missing have `UNLABELED`.
+    """
     labels = np.asarray(values)
     if labels.shape[:1] != (n_rows,):
         raise DataError(f"{path} has labels of shape {labels.shape} for {n_rows} rows; give one label a row.")
     if labels.dtype.kind in "biu":
         return labels.astype(np.int64), None
-    if labels.dtype.kind == "f" and np.isfinite(labels).all() and (labels == np.floor(labels)).all():
-        return labels.astype(np.int64), None
+    given = ~np.isnan(labels) if labels.dtype.kind == "f" and labels.ndim == 1 else np.ones(labels.shape, dtype=bool)
+    if labels.dtype.kind == "f" and np.isfinite(labels[given]).all() and (labels == np.floor(labels))[given].all():
+        return _with_unlabeled(labels[given].astype(np.int64), given), None
     if labels.dtype.kind == "f":
         raise DataError(
             f"{path} has labels that are not whole numbers; a label is a class: give whole numbers or words."
@@ -150,13 +155,19 @@ def encode_labels(values: Any, path: str | Path, n_rows: int) -> tuple[np.ndarra
     if labels.ndim > 1:
         raise DataError(f"{path} has labels in {labels.ndim} axes that are no numbers; give one word a row.")
     words = [None if value is None else str(value).strip() for value in labels.ravel()]
-    if any(word is None or is_missing(word) for word in words):
-        raise DataError(f"{path} has missing labels; drop their rows or name a label for them.")
+    given = np.array([word is not None and not is_missing(word) for word in words])
+    known = [word for word, there in zip(words, given, strict=True) if there and word is not None]
     try:
-        return np.array([int(word) for word in words if word], dtype=np.int64), None
+        return _with_unlabeled(np.array([int(word) for word in known], dtype=np.int64), given), None
     except (ValueError, OverflowError):
-        names, codes = np.unique(np.array(words, dtype=str), return_inverse=True)
-        return codes.astype(np.int64), names.tolist()
+        names, codes = np.unique(np.array(known, dtype=str), return_inverse=True)
+        return _with_unlabeled(codes.astype(np.int64), given), names.tolist()
+
+
+def _with_unlabeled(labels: np.ndarray, given: np.ndarray) -> np.ndarray:
+    found = np.full(given.shape, UNLABELED, dtype=np.int64)
+    found[given] = labels
+    return found
 
 
 def refuse_twins(names: Sequence[str], path: str | Path) -> None:
