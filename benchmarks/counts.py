@@ -20,7 +20,7 @@ import scipy.sparse as sp
 import torch
 
 import fewhot as fh
-from fewhot.reproduction.facts import commit_of, machine
+from fewhot.bench.facts import commit_of, machine
 
 N_USERS, N_ITEMS, N_ENTRIES = 116_677, 20_108, 10_000_000
 SPREAD = 1.1

@@ -76,7 +76,7 @@ def main() -> None:
         found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
     print(f"peak {found['peak'] / 1e9:.2f} GB of {found['limit'] / 1e9:.2f} GB: {json.dumps(found)}")
     if given.out is not None:
-        from fewhot.reproduction.facts import commit_of, machine
+        from fewhot.bench.facts import commit_of, machine
 
         given.out.mkdir(parents=True, exist_ok=True)
         report = {**found, "commit": commit_of(given.commit), **machine()}

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 import fewhot as fh
-from fewhot.reproduction.facts import commit_of, machine
+from fewhot.bench.facts import commit_of, machine
 
 COMMON: dict[str, Any] = {
     "n_components": 200,

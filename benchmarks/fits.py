@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from fewhot.reproduction.facts import commit_of, machine
+from fewhot.bench.facts import commit_of, machine
 
 SPLITS = {"test": ("train", "test"), "validation": ("fit", "validation")}
 """What is fitted and what is measured, by the rows that are looked at."""

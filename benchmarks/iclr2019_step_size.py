@@ -19,9 +19,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fewhot.bench.facts import commit_of, machine
 from fewhot.core.errors import DivergedError
 from fewhot.data import load_dataset
-from fewhot.reproduction.facts import commit_of, machine
 from fewhot.reproduction.iclr2019.fitting import estimator
 from fewhot.reproduction.iclr2019.grid import DATA, SIZES, fit
 

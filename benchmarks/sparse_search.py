@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from fewhot.reproduction.facts import commit_of, machine
+from fewhot.bench.facts import commit_of, machine
 from fewhot.search import SparseIndex
 from fewhot.search.index import SIMILARITIES
 

@@ -23,11 +23,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import fewhot as fh
+from fewhot.bench.facts import commit_of, machine
 from fewhot.core.devices import resolve_precision
 from fewhot.core.records import DataSpec
 from fewhot.data import TextDataset, Vocabulary, load_dataset, text_dataset
 from fewhot.models import vae
-from fewhot.reproduction.facts import commit_of, machine
 from fewhot.training import Settings
 from fewhot.training.capture import Runner
 from fewhot.training.step import TrainStep

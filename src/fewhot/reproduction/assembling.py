@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from fewhot.bench.facts import commit_of
 from fewhot.core.files import replacing_file, write_json
 from fewhot.reproduction.cache import CellCache
 from fewhot.reproduction.catalogue import chosen, entries
 from fewhot.reproduction.entry import Entry
-from fewhot.reproduction.facts import commit_of
 from fewhot.reproduction.measurements import Measurements
 from fewhot.reproduction.running import CACHE, RESULTS, Identities, first_cells, follow_ups
 from fewhot.reproduction.verdicts import NOT_RUNNABLE, UNDECIDED, Progressed, Verdict, decide

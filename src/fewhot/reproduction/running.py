@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from fewhot.bench.facts import commit_of, machine
 from fewhot.core.errors import InvalidParameterError
 from fewhot.reproduction.cache import CellCache
 from fewhot.reproduction.catalogue import chosen
 from fewhot.reproduction.cells import digest_of, function_of, identity, key_of
 from fewhot.reproduction.entry import Cell, Entry
-from fewhot.reproduction.facts import commit_of, machine
 from fewhot.reproduction.measurements import Measurements
 from fewhot.reproduction.progress import Event, Progress, show
 
