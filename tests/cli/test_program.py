@@ -11,18 +11,20 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import typer
 
 from fewhot import __version__
 from fewhot.bench import loop
 from fewhot.cli import app as app_module
 from fewhot.cli import demo as demo_module
+from fewhot.cli import program
 from fewhot.cli.app import app
 from fewhot.cli.exits import in_flags, verdict_on
 from fewhot.core.errors import DivergedError, DownloadError
 
 from .commands import done, invoke, parsed, refused
 
-COMMANDS = ["demo", "fit", "encode", "evaluate", "recommend", "sample", "report", "reproduce", "bench", "data"]
+COMMANDS = ["demo", "fit", "encode", "evaluate", "recommend", "sample", "report", "bench", "data"]
 
 
 def test_every_command_is_there_and_no_other() -> None:
@@ -160,7 +162,7 @@ def test_the_demo_goes_beside_what_it_did_not_make(tmp_path: Path, content: dict
     assert {path.name: path.read_text() for path in out.iterdir()} == content
 
 
-# ------------------------------------------------------------------------------------------- data, bench, reproduce
+# ------------------------------------------------------------------------------------ data, bench, other packages
 
 
 def test_the_datasets_are_listed() -> None:
@@ -168,12 +170,6 @@ def test_the_datasets_are_listed() -> None:
     told = {line["name"]: line for line in parsed(done("data", "list", "--json"))}
     assert told["digits"]["on_disk"] is True
     assert told["mnist"]["shapes"]["train"] == [60000, 784]
-
-
-def test_a_number_that_is_known_after_reading_is_left_open() -> None:
-    told = {line["name"]: line for line in parsed(done("data", "list", "--json"))}
-    assert told["wikipedia"]["shapes"]["train"] == [None, 20_000]
-    assert "? and 100,000" in done("data").stdout
 
 
 def test_an_embedded_dataset_is_there() -> None:
@@ -209,29 +205,66 @@ def test_an_unknown_suite_is_refused() -> None:
     assert "Did you mean 'loop'?" in refused("bench", "lop")
 
 
-def test_the_entries_are_listed(tmp_path: Path) -> None:
-    told = parsed(done("reproduce", "list", "--json", "--out", tmp_path))
-    assert "iclr2019-fig2" in {line["id"] for line in told}
-    assert "iclr2019-fig2" in done("reproduce", "--out", tmp_path).stdout
+class Point:
+    """An entry point of a package that is not there."""
+
+    dist = None
+
+    def __init__(self, name: str, load: Any) -> None:
+        self.name, self.load = name, load
 
 
-def test_an_unknown_entry_is_refused(tmp_path: Path) -> None:
-    assert "Did you mean" in refused("reproduce", "iclr2019-fig222", "--out", tmp_path, "--cache", tmp_path)
+@pytest.fixture
+def group(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a way to say which commands other packages add; those that were loaded are forgotten."""
+    from typer.main import get_command
+
+    def of(**loads: Any) -> Any:
+        monkeypatch.setattr(program, "plugins", lambda group: {name: Point(name, load) for name, load in loads.items()})
+        return get_command(app)
+
+    return of
 
 
-def test_an_entry_is_handed_on_and_its_failures_give_the_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fewhot import reproduction
+def ended(group: Any, *words: str) -> int:
+    with pytest.raises(SystemExit) as end:
+        group.main(list(words), prog_name="fewhot")
+    return int(end.value.code or 0)
 
-    asked: dict[str, Any] = {}
 
-    def run(ids: list[str], **options: Any) -> reproduction.RunSummary:
-        asked.update(options, ids=list(ids))
-        return reproduction.RunSummary(
-            computed=1, failed=(("seed=0", "it broke"),), verdicts={"iclr2019-fig2": "undecided"}
+def test_a_command_of_another_package_runs_and_is_in_the_help(group: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    added = typer.Typer()
+
+    @added.command()
+    def greet(name: str) -> None:
+        """Greet somebody."""
+        typer.echo(f"Hello {name}")
+
+    found = group(greet=lambda: added)
+    assert ended(found, "greet", "Ada") == 0
+    assert capsys.readouterr().out == "Hello Ada\n"
+    assert ended(found) == 0
+    assert "Greet somebody." in capsys.readouterr().out
+
+
+def test_a_command_of_a_package_that_is_missing_says_how_to_get_it(
+    group: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (["reproduce"], ["reproduce", "list"], ["reproduce", "--help"]):
+        assert ended(group(), *words) == 2
+        assert capsys.readouterr().err == (
+            "fewhot: fewhot reproduce needs the package fewhot-papers, which is not installed; install it by: "
+            "pip install fewhot-papers.\n"
         )
+    assert ended(group()) == 0
+    assert "reproduce" not in capsys.readouterr().out
 
-    monkeypatch.setattr(reproduction, "run", run)
-    result = invoke("reproduce", "iclr2019-fig2", "--quick", "--shard", "0/2", "--out", tmp_path, "--json")
-    assert result.exit_code == 1
-    assert (asked["ids"], asked["quick"], asked["shard"], asked["out"]) == (["iclr2019-fig2"], True, "0/2", tmp_path)
-    assert parsed(result)["errors"] == [["seed=0", "it broke"]]
+
+def test_a_package_that_is_broken_stops_no_other_command(group: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    def load() -> None:
+        raise ImportError("no module named lost")
+
+    assert ended(group(greet=load), "data", "get", "digits") == 0
+    capsys.readouterr()
+    assert ended(group(greet=load), "greet") == 1
+    assert "'greet' of a package cannot be loaded (ImportError: no module named lost)" in capsys.readouterr().err

@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import nn
 
-from fewhot.baselines.text_network import TextNetwork
 from fewhot.core.errors import DuplicateNameError, UnknownNameError
 from fewhot.core.parts import Configurable, Part, address_of
 from fewhot.core.records import DataSpec
@@ -101,6 +100,6 @@ def test_every_structure_is_part_of_some_model() -> None:
     models = [build_model(name, **options) for name, options in every(MODELS)]
     models.append(build_model("sdlgm-labels", variant="dis"))  # which makes no rows
     models.append(MODELS["vae"](DataSpec(n_columns=5, n_rows=3, kind="text"), encoder="gru"))
-    classifier = TextNetwork(models[-1].encoder, 2)
-    configs = json.dumps([model.to_config() for model in (*models, classifier)])
-    assert all(f'"{STRUCTURES.kind}/{name}"' in configs for name in STRUCTURES)
+    configs = json.dumps([model.to_config() for model in models])
+    own = [name for name, part in STRUCTURES.items() if part.__module__.startswith("fewhot.")]
+    assert all(f'"{STRUCTURES.kind}/{name}"' in configs for name in own)

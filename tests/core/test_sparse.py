@@ -70,7 +70,7 @@ def test_ids_that_begin_at_1_are_recognised() -> None:
 
 
 @every_kind
-@pytest.mark.parametrize("name", ["EASE", "SLIM", "WMF", "CDAE", "Popularity", "LDA"])
+@pytest.mark.parametrize("name", ["EASE", "WMF", "Popularity", "LDA"])
 def test_baselines_refuse_them(name: str, kind: str) -> None:
     with pytest.raises(InvalidInputError) as error:
         getattr(fewhot.baselines, name)().fit(BAD[kind])

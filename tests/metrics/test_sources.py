@@ -9,7 +9,6 @@ import pytest
 import scipy.sparse as sp
 
 from fewhot.core.errors import InvalidInputError
-from fewhot.data import smiley
 from fewhot.metrics import source_correlation
 from tests.metrics.known_sources import (
     ALL_SOURCES,
@@ -95,13 +94,6 @@ def test_sparse_and_dense_codes_are_correlated_alike() -> None:
     dense, csr = source_correlation(sources, sources), source_correlation(sp.csr_array(sources), sp.csr_array(sources))
     np.testing.assert_allclose(dense.correlation, csr.correlation)
     assert dense.used == csr.used
-
-
-def test_the_sources_of_faces_are_told_apart() -> None:
-    faces = smiley(3000)
-    found = source_correlation(faces.sources, faces.sources)
-    assert found.best.tolist() == list(range(18))
-    assert found.contrast > 0.9
 
 
 @pytest.mark.parametrize(("sources", "codes", "words"), EVERYWHERE_REFUSED)

@@ -57,11 +57,12 @@ def restore(folder: Path, config: dict[str, Any], parts: UserParts | None, devic
 def _restored(folder: Path, config: dict[str, Any], parts: UserParts | None, device: str) -> Any:
     tensors = read_tensors(folder)
     try:
+        cls = BASELINES[config["baseline"]]
         parameters = decode(config["parameters"], parts)
         parameters |= {name: tuple(parameters[name]) for name in config.get("tuples", ())}
         if "device" in parameters:
             parameters["device"] = device
-        baseline = BASELINES[config["baseline"]](**parameters)
+        baseline = cls(**parameters)
         baseline._check_parameters()
         for name, value in config["fitted"].items():
             setattr(baseline, _learned_name(name), _value(name, value, tensors, parts))

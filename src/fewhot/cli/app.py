@@ -9,13 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from fewhot.cli import bench, data, demo, encode, evaluate, fit, recommend, report, reproduce, sample
-from fewhot.cli.exits import DEBUG, OneLineErrors, in_flags
+from fewhot.cli import bench, data, demo, encode, evaluate, fit, recommend, report, sample
+from fewhot.cli.exits import DEBUG, in_flags
+from fewhot.cli.program import Program
 from fewhot.core.version import __version__
 
 app = typer.Typer(
     name="fewhot",
-    cls=OneLineErrors,
+    cls=Program,
     invoke_without_command=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -29,7 +30,6 @@ app.command(epilog=evaluate.EXAMPLE)(evaluate.evaluate)
 app.command(epilog=recommend.EXAMPLE)(recommend.recommend)
 app.command(epilog=sample.EXAMPLE)(sample.sample)
 app.command(epilog=report.EXAMPLE)(report.report)
-app.command(epilog=reproduce.EXAMPLE)(reproduce.reproduce)
 app.command(epilog=bench.EXAMPLE)(bench.bench)
 app.command(epilog=data.EXAMPLE)(data.data)
 

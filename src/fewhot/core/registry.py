@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from fewhot.core.errors import DuplicateNameError, UnknownNameError
+from fewhot.core.plugins import load_plugin, plugins
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -19,12 +23,20 @@ class Registry(Mapping[str, Callable[..., Any]]):
     ... class Disc: ...
     >>> SHAPES["disc"].__name__, SHAPES.name_of(Disc)
     ('Disc', 'disc')
+
+    Parameters
+    ----------
+    kind
+        What the entries are, in errors and files.
+    group
+        The group of entry points by which other packages add to the registry; their entries are imported on first use.
     """
 
     kinds: ClassVar[dict[str, Registry]] = {}
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, group: str | None = None) -> None:
         self.kind = kind
+        self.group = group
         self._entries: dict[str, Callable[..., Any]] = {}
         Registry.kinds[kind] = self
 
@@ -51,21 +63,28 @@ class Registry(Mapping[str, Callable[..., Any]]):
         return next((name for name, known in self._entries.items() if known is entry), None)
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
+        if name not in self._entries and name in self._added():
+            entry = load_plugin(self._added()[name])  # its module registers it, too, where it uses the decorator
+            self._entries.setdefault(name, entry)
         if name not in self._entries:
-            near = difflib.get_close_matches(str(name), self._entries, n=1)
+            near = difflib.get_close_matches(str(name), self, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            known = ", ".join(sorted(self._entries))
+            known = ", ".join(sorted(self))
             raise UnknownNameError(f"No {self.kind} is called {name!r}.{hint} Known: {known}.")
         return self._entries[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._entries
+        return name in self._entries or name in self._added()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
+        return iter([*self._entries, *(name for name in self._added() if name not in self._entries)])
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(set(self._entries) | set(self._added()))
+
+    def _added(self) -> Mapping[str, EntryPoint]:
+        """Return the entry points of other packages."""
+        return {} if self.group is None else plugins(self.group)
 
 
 BODIES = Registry("body")
@@ -83,7 +102,7 @@ SCHEDULES = Registry("schedule")
 STRUCTURES = Registry("structure")
 TERMS = Registry("objective term")
 ESTIMATORS = Registry("estimator")
-BASELINES = Registry("baseline")
+BASELINES = Registry("baseline", group="fewhot.baselines")
 VOCABULARIES = Registry("vocabulary")
 USER_PARTS = Registry("user part")
 

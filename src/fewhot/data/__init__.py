@@ -1,6 +1,6 @@
 """Data as the models see it: recognised input, resident or mapped rows, and the order in which they are visited.
 
-Files and named datasets become `Loaded` records here, and `planted` and `smiley` make data whose codes are known.
+Files and named datasets become `Loaded` records here, and `planted` makes data whose codes are known.
 """
 
 from fewhot.data.catalogue import (
@@ -13,9 +13,7 @@ from fewhot.data.catalogue import (
     load_dataset,
     register_dataset,
 )
-from fewhot.data.celeba import read_celeba
 from fewhot.data.compositions import Compositions, compose, digit_compositions
-from fewhot.data.corpora import read_corpus, read_labelled_texts, read_sampled_texts
 from fewhot.data.counting import count_words, frequent_words
 from fewhot.data.dataset import Dataset
 from fewhot.data.dense import DenseDataset
@@ -27,15 +25,12 @@ from fewhot.data.length_order import LengthOrder
 from fewhot.data.loaded import Loaded, content_digest
 from fewhot.data.movielens import read_movielens, read_pairs
 from fewhot.data.mulan import read_mulan
-from fewhot.data.netflix import read_netflix
 from fewhot.data.newsgroups import read_features, read_newsgroups
 from fewhot.data.opening import open_data
 from fewhot.data.order import Order
 from fewhot.data.places import cache_folder
 from fewhot.data.ragged import RaggedDataset
-from fewhot.data.rcv1 import read_rcv1, read_vowpal_wabbit
 from fewhot.data.recognise import as_dataset, as_matrix
-from fewhot.data.smiley import Smiley, smiley
 from fewhot.data.splits import SPLITS, hashed_positions, row_keys, split_rows
 from fewhot.data.stored import StoredDataset, StoredRows, open_rows
 from fewhot.data.storing import write_rows
@@ -43,8 +38,6 @@ from fewhot.data.strong_generalisation import HeldOutUsers, StrongGeneralisation
 from fewhot.data.synthetic import Planted, planted
 from fewhot.data.tables import TableVectorizer
 from fewhot.data.text import TextDataset, Vocabulary, clean, stream_texts, text_dataset, tokenise
-from fewhot.data.uci_har import read_uci_har
-from fewhot.data.wikipedia import read_wikipedia
 
 __all__ = [
     "EXTENSIONS",
@@ -61,7 +54,6 @@ __all__ = [
     "Order",
     "Planted",
     "RaggedDataset",
-    "Smiley",
     "StoredDataset",
     "StoredRows",
     "StrongGeneralisation",
@@ -87,26 +79,16 @@ __all__ = [
     "open_data",
     "open_rows",
     "planted",
-    "read_celeba",
-    "read_corpus",
     "read_features",
     "read_file",
     "read_idx",
-    "read_labelled_texts",
     "read_movielens",
     "read_mulan",
-    "read_netflix",
     "read_newsgroups",
     "read_pairs",
-    "read_rcv1",
-    "read_sampled_texts",
     "read_texts",
-    "read_uci_har",
-    "read_vowpal_wabbit",
-    "read_wikipedia",
     "register_dataset",
     "row_keys",
-    "smiley",
     "split_rows",
     "stream_texts",
     "strong_generalisation",

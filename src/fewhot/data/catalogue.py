@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from fewhot.core.checks import one_of
 from fewhot.core.errors import DataError, DuplicateNameError, UnknownNameError
+from fewhot.core.plugins import load_plugin, plugins
 from fewhot.data.entries import DataFile, Entry, Read, Shape
 from fewhot.data.fetch import TIMEOUT, Progress
 from fewhot.data.files.table import Table, as_float32, encode_labels
@@ -75,6 +76,9 @@ class DatasetInfo:
         """The first address, or "" for embedded and generated data."""
         return self.addresses[0] if self.addresses else ""
 
+
+PLUGINS = "fewhot.datasets"
+"""The group of entry points by which other packages add datasets: a name, and a function that registers it."""
 
 _ENTRIES: dict[str, Entry] = {}
 
@@ -190,14 +194,14 @@ def forget_dataset(name: str) -> None:
 
 
 def dataset_names() -> list[str]:
-    """Return the names of all datasets, sorted.
+    """Return the names of all datasets, sorted: those of this library, of other packages and your own.
 
     Examples
     --------
-    >>> dataset_names()[:4]
-    ['bibtex', 'birds', 'cal500', 'celeba32']
+    >>> {"digits", "mnist", "planted"} <= set(dataset_names())
+    True
     """
-    return sorted(_ENTRIES)
+    return sorted({*_ENTRIES, *plugins(PLUGINS)})
 
 
 def describe(name: str, data_dir: str | Path | None = None) -> DatasetInfo:
@@ -328,8 +332,10 @@ def fetch_dataset(
 
 
 def _entry(name: str) -> Entry:
+    if name not in _ENTRIES and name in plugins(PLUGINS):
+        load_plugin(plugins(PLUGINS)[name])()
     if name not in _ENTRIES:
-        near = difflib.get_close_matches(str(name), _ENTRIES, n=1)
+        near = difflib.get_close_matches(str(name), dataset_names(), n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise UnknownNameError(f"No dataset is called {name!r}.{hint} Known: {', '.join(dataset_names())}.")
     return _ENTRIES[name]

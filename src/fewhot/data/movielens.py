@@ -207,10 +207,6 @@ def _read_1m(part: str, files: Mapping[str, Path]) -> Table:
     return read_movielens(files["ml-1m.zip"])
 
 
-def _read_20m(part: str, files: Mapping[str, Path]) -> Table:
-    return read_movielens(files["ml-20m.zip"])
-
-
 def _read_pairs(part: str, files: Mapping[str, Path]) -> Table:
     return read_pairs([files[name] for name in _PAIRS])
 
@@ -236,19 +232,6 @@ register_dataset(
     shapes={"all": (6034, 3533)},
     addresses=[_ADDRESS],
     files=[DataFile(name="ml-1m.zip", sha256="a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20")],
-)
-
-register_dataset(
-    "movielens_20m",
-    _read_20m,
-    title="MovieLens 20M: which films a user gave 4 stars or more; users with 5 films or more; 10,000 validation and "
-    "10,000 test users",
-    licence=_LICENCE,
-    shapes={"all": (136_677, 20_720)},
-    addresses=[_ADDRESS],
-    files=[DataFile(name="ml-20m.zip", sha256="96f243c338a8665f6bcc89c53edf6ee39162a846940de6b7c8c48aeada765ff3")],
-    n_test=10_000,
-    n_validation=10_000,
 )
 
 register_dataset(

@@ -1,4 +1,4 @@
-"""20 Newsgroups: posts of twenty groups as word counts, in two published forms and from the posts themselves."""
+"""20 Newsgroups: posts of twenty groups as word counts, as published and from the posts themselves."""
 
 from __future__ import annotations
 
@@ -200,21 +200,8 @@ def _read_nvdm(part: str, files: Mapping[str, Path]) -> Table:
     return Table(X=table.X, y=labels - 1, feature_names=words)
 
 
-def _read_prodlda(part: str, files: Mapping[str, Path]) -> Table:
-    table = read_features(files[f"{part}.feat"], files["vocab.new"])
-    return Table(X=table.X, feature_names=table.feature_names)
-
-
 def _read_posts(part: str, files: Mapping[str, Path]) -> Table:
     return read_newsgroups(files[ARCHIVE], part)
-
-
-def _files(train: str | None, test: str, vocabulary: str) -> tuple[DataFile, ...]:
-    return (
-        DataFile(name="train.feat", sha256=train, part="train"),
-        DataFile(name="test.feat", sha256=test, part="test"),
-        DataFile(name="vocab.new", sha256=vocabulary),
-    )
 
 
 register_dataset(
@@ -224,30 +211,16 @@ register_dataset(
     licence=_LICENCE,
     shapes={"train": (11_268, 2000), "test": (7505, 2000)},
     addresses=["https://raw.githubusercontent.com/ysmiao/nvdm/master/data/20news/"],
-    files=_files(
-        train=None,  # the reader compares its counts with those of the vocabulary
-        test="344eff7e61116d72abd6ebc3d3c1e286c0474b41bf85ab09c8b898e0a5ff80c1",
-        vocabulary="afbe73140a0d39578e6ae33914e049e6587768c088a0501392afda20ca3c85a8",
-    ),
+    files=[
+        DataFile(name="train.feat", sha256=None, part="train"),  # its counts are compared with those of the vocabulary
+        DataFile(
+            name="test.feat", sha256="344eff7e61116d72abd6ebc3d3c1e286c0474b41bf85ab09c8b898e0a5ff80c1", part="test"
+        ),
+        DataFile(name="vocab.new", sha256="afbe73140a0d39578e6ae33914e049e6587768c088a0501392afda20ca3c85a8"),
+    ],
     folder="20newsgroups/nvdm2000",
     page="https://github.com/ysmiao/nvdm",
     label_names=GROUPS,
-    n_validation=500,
-)
-
-register_dataset(
-    "newsgroups_prodlda",
-    _read_prodlda,
-    title="20 Newsgroups: counts of 1,995 lemmas without stop words, after Srivastava and Sutton (2017); no labels",
-    licence=_LICENCE,
-    shapes={"train": (11_259, 1995), "test": (7488, 1995)},
-    addresses=["https://raw.githubusercontent.com/sophieburkhardt/dirichlet-vae-topic-models/master/data/20news/"],
-    files=_files(
-        train="6c4b612d03bb54c68c923ae7b689398c4a7bd1046b0874332dfe0a0c42830143",
-        test="5e5beaff3c66affeb08aeefb69e40e3e1c52360cdad2df03e7df2ecb6b79fad0",
-        vocabulary="75594f361e317a8c8fafca9846e903143ff25bb57ac4207ff850ef4245eb94bb",
-    ),
-    folder="20newsgroups/prodlda1995",
     n_validation=500,
 )
 

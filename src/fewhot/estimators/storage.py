@@ -9,7 +9,6 @@ import reprlib
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from torch import Tensor, nn
 from fewhot.core.devices import in_float32, resolve_device
 from fewhot.core.errors import FewhotError, InvalidParameterError, NotSavableError, RunFolderError
 from fewhot.core.files import folder_path, readable_json, replacing_files
+from fewhot.core.loaders import loader_of
 from fewhot.core.parts import UserParts, decode, encode
 from fewhot.core.records import DataSpec
 from fewhot.core.registry import ESTIMATORS
@@ -109,8 +109,9 @@ def load(path: str | Path, parts: UserParts | None = None, device: str = "auto")
         raise InvalidParameterError(f"parts is {reprlib.repr(parts)}; it must map names to classes of your own.")
     folder = folder_path(path)
     config = _read_config(folder)
-    if "baseline" in config:  # a package above this one, which is loaded for those who use it
-        return import_module("fewhot.baselines.storage").restore(folder, config, parts, device)
+    restore = loader_of(config)
+    if restore is not None:
+        return restore(folder, config, parts, device)
     try:
         cls = ESTIMATORS[config["estimator"]]
         estimator = cls(**_decode_parameters(config["parameters"], parts))

@@ -1,9 +1,0 @@
-"""Variational Sparse Coding, UAI 2019, and its supplement: pseudo-inputs, spikes trained first, known sources."""
-
-from fewhot.reproduction.uai2019 import fitting as fitting  # enters the cell functions
-from fewhot.reproduction.uai2019.activation import FIGURE_6, FIGURE_7
-from fewhot.reproduction.uai2019.bounds import ELBO, ELBO_HAR
-from fewhot.reproduction.uai2019.disentanglement import FIGURE_3, FIGURE_3_BINARY
-from fewhot.reproduction.uai2019.faces import FACES
-
-ENTRIES = (ELBO, ELBO_HAR, FIGURE_3, FIGURE_3_BINARY, FIGURE_6, FIGURE_7, FACES)
