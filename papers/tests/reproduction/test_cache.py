@@ -60,3 +60,31 @@ def test_a_success_forgets_the_failure_before_it(cache: CellCache):
 def test_a_failure_does_not_count_as_computed(cache: CellCache):
     cache.keep_failure(KNOWN, "ValueError: broken", {})
     assert not cache.has(KNOWN)
+
+
+def other(x: int) -> dict[str, object]:
+    return KNOWN | {"settings": {"x": x}}
+
+
+def test_packed_cells_are_found_and_go_on(cache: CellCache):
+    picture = np.random.default_rng(0).random((2, 5))
+    for x in (3, 4, 5):
+        cache.keep(other(x), Measured({"y": x / 3}, {"p": picture}), {"commit": "abc"})
+    before = [cache.record(other(x)) for x in (3, 4, 5)]
+    assert cache.pack("one", [other(3), other(4), other(9)]) == 2
+    assert cache.pack("two", [other(4), other(5)]) == 1  # what is packed already stays where it is
+    assert sorted(path.name for path in cache.folder.iterdir()) == ["one.jsonl", "two.jsonl"]
+    for read in (cache, CellCache(cache.folder)):
+        assert [read.record(other(x)) for x in (3, 4, 5)] == before
+    cache.keep(other(6), Measured({"y": 2.0}), {})
+    assert cache.pack("one", [other(3), other(4), other(6)]) == 3
+    assert [cache.record(other(x)) for x in (3, 4, 5)] == before
+    assert cache.has(other(6))
+    assert cache.pack("three", [other(9)]) == 0
+    assert not (cache.folder / "three.jsonl").exists()
+
+
+def test_a_damaged_pack_is_no_obstacle(cache: CellCache, caplog: pytest.LogCaptureFixture):
+    (cache.folder / "one.jsonl").write_text("{")
+    assert not cache.has(KNOWN)
+    assert "one.jsonl cannot be read" in caplog.text

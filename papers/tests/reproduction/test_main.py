@@ -76,3 +76,15 @@ def test_an_unknown_entry_is_a_sentence_and_not_a_traceback(bench: Bench, argume
 def test_no_entry_is_refused(arguments):
     with pytest.raises(SystemExit):
         main(arguments)
+
+
+def test_cells_are_packed_by_their_entries_and_found_there(bench: Bench, arguments, places, capsys):
+    bench.add("a", range(2))
+    bench.add("b", range(1, 3))
+    assert main(["--all", *arguments]) == 0
+    capsys.readouterr()
+    assert main(["--all", "--pack", *arguments]) == 0
+    assert capsys.readouterr().out == "a: 6 cells\nb: 3 cells\n"
+    assert sorted(path.name for path in places["cache"].iterdir()) == ["a.jsonl", "b.jsonl"]
+    assert main(["--all", *arguments]) == 0
+    assert "0 cells computed, 9 found on disk" in capsys.readouterr().out

@@ -8,9 +8,9 @@ was measured on it. Cells are kept on disk, so that a run goes on where it stopp
 'Tonolini et al., Variational Sparse Coding, ICLR 2019 submission, figure 2'
 """
 
-from fewhot_papers.reproduction.assembling import assemble, list_table
+from fewhot_papers.reproduction.assembling import assemble, list_table, pack
 from fewhot_papers.reproduction.catalogue import entries
 from fewhot_papers.reproduction.entry import Cell, Check, Entry, Reading
 from fewhot_papers.reproduction.running import RunSummary, run
 
-__all__ = ["Cell", "Check", "Entry", "Reading", "RunSummary", "assemble", "entries", "list_table", "run"]
+__all__ = ["Cell", "Check", "Entry", "Reading", "RunSummary", "assemble", "entries", "list_table", "pack", "run"]

@@ -3,11 +3,13 @@
     python -m fewhot_papers.reproduction --list
     python -m fewhot_papers.reproduction --all --data-dir DIR --cache DIR [--shard 0/4] [--limit-seconds N]
     python -m fewhot_papers.reproduction --all --assemble --data-dir DIR --cache DIR --out DIR
+    python -m fewhot_papers.reproduction --all --pack --data-dir DIR --cache DIR
 
 In the place of ``--all``, name entries or papers: ``iclr2019-fig2``, or ``iclr2019`` for all of one paper. Cells that
 depend on what others measured are computed by the same command, run again once every shard has ended; it says so.
 Shards of one grid may run side by side, also on one GPU; set OMP_NUM_THREADS so that together they fit the cores.
-Cells need no matplotlib; ``--assemble`` draws and judges what the cache holds, and computes nothing.
+Cells need no matplotlib; ``--assemble`` draws and judges what the cache holds, and computes nothing. ``--pack`` puts
+the cells of each entry that the cache holds into one file, where later runs find them.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fewhot.core.errors import FewhotError
-from fewhot_papers.reproduction import assemble, entries, list_table, run
+from fewhot_papers.reproduction import assemble, entries, list_table, pack, run
 from fewhot_papers.reproduction.running import CACHE, RESULTS
 
 
@@ -32,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--list", action="store_true", help="name the entries and their verdicts")
     parse.add_argument("--quick", action="store_true", help="few rows, few steps, one seed: decides nothing")
     parse.add_argument("--assemble", action="store_true", help="write results from the cache, compute nothing")
+    parse.add_argument("--pack", action="store_true", help="put each entry's computed cells into one file")
     parse.add_argument("--data-dir", type=Path, help="where the data files are (default: $FEWHOT_DATA, or a download)")
     parse.add_argument("--out", type=Path, default=RESULTS, help="where results go (default: %(default)s)")
     parse.add_argument("--cache", type=Path, default=CACHE, help="where computed cells lie (default: %(default)s)")
@@ -61,6 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _go(ids: list[str], given: argparse.Namespace) -> int:
     places = {"cache": given.cache, "data_dir": given.data_dir, "commit": given.commit}
+    if given.pack:
+        for name, n_cells in pack(ids, cache=given.cache, data_dir=given.data_dir).items():
+            sys.stdout.write(f"{name}: {n_cells} cells\n")
+        return 0
     if given.assemble:
         for name, verdict in assemble(ids, quick=given.quick, out=given.out, **places).items():
             sys.stdout.write(f"{name}: {verdict.verdict}. {verdict.why}\n")

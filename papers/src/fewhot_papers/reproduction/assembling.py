@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from fewhot.bench.facts import commit_of
-from fewhot.core.files import replacing_file, write_json
+from fewhot.core.files import replacing_file
 from fewhot_papers.reproduction.cache import CellCache
 from fewhot_papers.reproduction.catalogue import chosen, entries
 from fewhot_papers.reproduction.entry import Entry
@@ -37,11 +37,11 @@ def assemble(
     A result that decides nothing never replaces one that does, or one of more cells. Needs matplotlib, and the data
     for its digests.
     """
-    verdicts = {}
+    verdicts, cells = {}, CellCache(cache)
     for entry in chosen(entry_ids):
         folder = Path(out) / entry.id / "quick" if quick else Path(out) / entry.id
         verdicts[entry.id] = _assemble_one(
-            entry, folder, CellCache(cache), None if data_dir is None else Path(data_dir), quick=quick, commit=commit
+            entry, folder, cells, None if data_dir is None else Path(data_dir), quick=quick, commit=commit
         )
     if not quick:
         write_table(Path(out))
@@ -105,8 +105,47 @@ def _assemble_one(
         "figures": figures,
         "numbers": measured.table(),
     }
-    write_json(folder / RESULT, result)
+    with replacing_file(folder / RESULT) as temporary:
+        temporary.write_text(as_text(result), encoding="utf-8")
     return verdict
+
+
+def as_text(result: Mapping[str, Any]) -> str:
+    """Return a result as JSON with a line for each check and for the numbers of each setting.
+
+    >>> print(as_text({"id": "a", "numbers": [{"x": 1}, {"x": 2}]}), end="")
+    {
+      "id": "a",
+      "numbers": [
+        {"x": 1},
+        {"x": 2}
+      ]
+    }
+    """
+    return "{\n" + ",\n".join(f"  {json.dumps(name)}: {_lines(value)}" for name, value in result.items()) + "\n}\n"
+
+
+def _lines(value: Any) -> str:
+    listed = isinstance(value, list) and any(isinstance(item, dict) for item in value)
+    items = [json.dumps(item, ensure_ascii=False) for item in (value if listed else [value])]
+    return "[\n    " + ",\n    ".join(items) + "\n  ]" if listed else items[0]
+
+
+def pack(entry_ids: Iterable[str], *, cache: Path = CACHE, data_dir: Path | None = None) -> dict[str, int]:
+    """Put the computed cells of each entry into one file, and return how many it holds.
+
+    Cells that entries share lie in the file of the first one.
+    """
+    cells, identities = CellCache(cache), Identities(None if data_dir is None else Path(data_dir))
+    return {
+        entry.id: cells.pack(entry.id, _known(entry, cells, identities, quick=False)) for entry in chosen(entry_ids)
+    }
+
+
+def _known(entry: Entry, cache: CellCache, identities: Identities, *, quick: bool) -> list[dict[str, Any]]:
+    """Return the identities of an entry's cells, those that computed ones ask for too."""
+    later, _ = follow_ups([entry], cache, identities, quick=quick)
+    return [identities(cell) for cell in (*first_cells(entry, quick=quick), *later)]
 
 
 def _command(entry: Entry, data_dir: Path | None, *, quick: bool) -> str:
@@ -126,9 +165,7 @@ def _holds_less(verdict: Verdict, progressed: Progressed, before: dict[str, Any]
 def _collect(
     entry: Entry, cache: CellCache, data_dir: Path | None, *, quick: bool
 ) -> tuple[Measurements, list[dict[str, Any]], Progressed]:
-    identities = Identities(data_dir)
-    later, _ = follow_ups([entry], cache, identities, quick=quick)
-    known = [identities(cell) for cell in (*first_cells(entry, quick=quick), *later)]
+    known = _known(entry, cache, Identities(data_dir), quick=quick)
     found = [(cache.row(facts), cache.record(facts)) for facts in known]
     rows = [row for row, _ in found if row is not None]
     records = [record for _, record in found if record is not None]

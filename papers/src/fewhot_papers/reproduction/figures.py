@@ -15,6 +15,7 @@ from fewhot.core.files import replacing_file
 from fewhot.plots.grouping import grouped_units
 from fewhot.plots.sweep import draw_curves
 from fewhot_papers.reproduction.measurements import Value
+from fewhot_papers.reproduction.slimming import slim_png, slim_svg
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#555555")
 """Okabe and Ito's colours, told apart by readers with any colour vision."""
@@ -85,13 +86,17 @@ def strength_grid(axes: Axes, strength: np.ndarray, *, title: str, x: str, y: st
 
 
 def save(figure: Figure, stem: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
-    """Write a figure as PNG and SVG; the same figure gives the same bytes."""
+    """Write a figure as PNG and SVG, in few bytes; the same figure gives the same bytes."""
     written = []
     with matplotlib.rc_context({"svg.hashsalt": "fewhot"}):
         for kind in formats:
             path = stem.parent / f"{stem.name}.{kind}"
             with replacing_file(path) as temporary:
                 figure.savefig(temporary, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
+                if kind == "png":
+                    slim_png(temporary)
+                else:
+                    temporary.write_text(slim_svg(temporary.read_text(encoding="utf-8")), encoding="utf-8")
             written.append(path)
     return written
 
