@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import typer
-from fewhot.reproduction import entries, list_table
 
 from fewhot.cli.app import app
 from fewhot.core.records import DataSpec
@@ -16,9 +15,10 @@ from fewhot.core.registry import ESTIMATORS, Registry
 from fewhot.estimators.base import LatentEstimator
 from fewhot.estimators.sdlgm_supervised import SupervisedSDLGM
 from fewhot.metrics import RULES
+from fewhot_papers.reproduction import entries, list_table
 
 FOLDER = "generated"
-RESULTS = Path(__file__).parents[1] / "results"
+RESULTS = Path(__file__).parents[1] / "papers" / "results"
 
 
 def write_pages(reference: Path) -> None:
@@ -77,7 +77,9 @@ def parts_page() -> str:
 
 def commands() -> str:
     """Return every command with its arguments and options; a page includes it."""
-    return "\n".join(_command(name, command) for name, command in typer.main.get_command(app).commands.items())
+    group: Any = typer.main.get_command(app)
+    with group.make_context("fewhot", ["--version"], resilient_parsing=True) as context:
+        return "\n".join(_command(name, group.get_command(context, name)) for name in group.list_commands(context))
 
 
 def rules() -> str:
@@ -108,7 +110,9 @@ def _entry(name: str, entry: Any, line: Mapping[str, str]) -> str:
     verdict = f"**{line['verdict']}**. {line['why']}" if line["verdict"] else "not run"
     told = {"Source": entry.source, "Published": entry.published, "Rule": entry.rule, "Verdict": verdict}
     lines = [f"- *{head}.* {_cell(text)}" for head, text in told.items()]
-    pictures = [f"![{path.stem}](../../results/{name}/{path.name})" for path in sorted((RESULTS / name).glob("*.png"))]
+    pictures = [
+        f"![{path.stem}](../../papers/results/{name}/{path.name})" for path in sorted((RESULTS / name).glob("*.png"))
+    ]
     return "\n".join([f"### {name}", "", f"{_cell(entry.title)}.", "", *lines, "", *pictures, ""])
 
 

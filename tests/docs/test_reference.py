@@ -28,11 +28,17 @@ def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
     assert "--checkpoint-seconds" in shown
 
 
-@pytest.mark.parametrize("module", ["baselines", "data", "metrics", "plots", "reproduction", "search"])
-def test_every_public_name_is_on_its_page(module: str) -> None:
-    page = text(f"reference/{module}.md")
-    names = set(importlib.import_module(f"fewhot.{module}").__all__) - {"EXTENSIONS", "SPLITS"}
-    assert [name for name in sorted(names) if f"fewhot.{module}.{name}" not in page] == []
+@pytest.mark.parametrize(
+    ("module", "where"),
+    [
+        *((f"fewhot.{name}", name) for name in ("baselines", "data", "metrics", "plots", "search")),
+        *((f"fewhot_papers.{name}", "papers") for name in ("baselines", "data", "reproduction")),
+    ],
+)
+def test_every_public_name_is_on_its_page(module: str, where: str) -> None:
+    page = text(f"reference/{where}.md")
+    names = set(importlib.import_module(module).__all__) - {"EXTENSIONS", "SPLITS"}
+    assert [name for name in sorted(names) if f"{module}.{name}" not in page] == []
 
 
 def test_every_alarm_is_explained() -> None:

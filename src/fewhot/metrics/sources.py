@@ -57,7 +57,7 @@ def source_correlation(sources: Any, codes: Any) -> SourceCorrelation:
     Parameters
     ----------
     sources
-        The sources of the rows, (n, K), such as `fewhot.data.smiley` gives; every column must change.
+        The sources of the rows, (n, K); every column must change.
     codes
         Codes of the same rows, (n, J): an array or a sparse matrix.
 
