@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import zlib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -114,18 +115,22 @@ class CellCache:
 
 
 def pack(array: np.ndarray) -> dict[str, Any]:
-    """Return a small array as JSON values, in half precision: it is for pictures."""
+    """Return a small array as JSON values, in half precision and deflated: it is for pictures."""
     half = np.ascontiguousarray(array, dtype="<f2")
-    return {"shape": list(half.shape), "float16": base64.b64encode(half.tobytes()).decode()}
+    content = base64.b64encode(zlib.compress(half.tobytes(), 9)).decode()
+    return {"shape": list(half.shape), "float16": content, "deflated": True}
 
 
 def unpack(value: Mapping[str, Any]) -> np.ndarray:
-    """Return a packed array as float32.
+    """Return a packed array as float32; one of before arrays were deflated, too.
 
     >>> unpack(pack(np.array([[1.0, 0.5]]))).tolist()
     [[1.0, 0.5]]
+    >>> unpack({"shape": [1], "float16": "ADw="}).tolist()
+    [1.0]
     """
-    flat = np.frombuffer(base64.b64decode(value["float16"]), dtype="<f2")
+    content = base64.b64decode(value["float16"])
+    flat = np.frombuffer(zlib.decompress(content) if value.get("deflated") else content, dtype="<f2")
     return flat.reshape(value["shape"]).astype(np.float32)
 
 
