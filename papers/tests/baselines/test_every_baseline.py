@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from unittest import SkipTest
 
+import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -15,10 +16,11 @@ import fewhot_papers.baselines
 from fewhot.core.errors import InvalidInputError, InvalidParameterError, RunFolderError
 from fewhot.core.registry import BASELINES
 from papers.tests.baselines.cases import EVERY, PERSONAL
-from tests.baselines.cases import histories, recommender
+from tests.baselines.cases import histories, recommender, two_tastes
 from tests.baselines.contract import *  # noqa: F403
 from tests.core.test_sparse import BAD
 from tests.estimators.cases import assert_one_sentence
+from tests.estimators.test_histories import NAMES, as_lists
 
 __all__ = ["EVERY", "PERSONAL"]
 
@@ -26,6 +28,14 @@ __all__ = ["EVERY", "PERSONAL"]
 @pytest.mark.parametrize("baseline", fewhot_papers.baselines.__all__)
 def test_it_is_found_by_its_name(baseline: str) -> None:
     assert getattr(fewhot_papers.baselines, baseline) is BASELINES[baseline]
+
+
+def test_lists_of_items_do_as_well_as_a_matrix(name: str) -> None:
+    X = two_tastes()
+    columns, scores = recommender(name).fit(X).recommend(X, 3)
+    items, same = recommender(name).fit(as_lists(X)).recommend(as_lists(X), 3)
+    assert items.tolist() == [[NAMES[column] for column in row] for row in columns]
+    np.testing.assert_allclose(same, scores, atol=1e-5)
 
 
 @pytest.mark.parametrize("shape", [[2, 2], [40, 9]])
