@@ -70,7 +70,7 @@ def test_the_same_units_for_every_row_select_dimensions(alarms_of: Any) -> None:
     found = alarms_of([9.0, 9.0, 9.0] + [-9.0] * 5)
     assert found[0].name == "same_units"
     assert "selects dimensions instead of coding sparsely" in found[0].sentence
-    assert {"dead_units", "always_on_units", "asked_number"} <= set(names(found))
+    assert {"few_units", "always_on_units", "asked_number"} <= set(names(found))
 
 
 def test_a_miss_within_the_noise_of_the_rows_is_no_alarm() -> None:
@@ -260,13 +260,26 @@ def test_the_advice_follows_how_training_went() -> None:
     assert "train longer (max_steps=), give more units" in below_factors()
     assert "fewer units" in below_factors(overfitted=True)
     assert "fewer units" in below_factors(number("training_gap", 9.0, "fair"))
-    dead = below_factors(number("dead", 15.0, "poor"))
+    dead = below_factors(number("dead", 15.0))
     assert "train longer" in dead
     assert "more units (" not in dead
 
 
 def test_codes_that_tell_classes_worse_than_columns_do_are_told() -> None:
-    columns = number("probe_columns", 0.7)
-    assert by_hand(number("probe_map", 0.25, "poor"), columns) == ["probe_below_columns"]
-    assert by_hand(number("probe_map", 0.25, "fair"), columns) == []
-    assert by_hand(number("probe_map", 0.25, "poor"), number("probe_columns", 0.2)) == []
+    columns, majority = Number(name="probe_columns", value=0.7, se=0.02), number("probe_majority", 0.2)
+    assert by_hand(number("probe_map", 0.25, "poor"), columns, majority) == ["probe_below_columns"]
+    assert by_hand(number("probe_map", 0.25, "fair"), columns, majority) == []
+    assert by_hand(number("probe_map", 0.25, "poor"), number("probe_columns", 0.2), majority) == []
+
+
+def test_codes_are_not_blamed_for_labels_that_columns_do_not_tell_either() -> None:
+    columns, majority = Number(name="probe_columns", value=0.7, se=0.02), number("probe_majority", 0.67)
+    assert by_hand(number("probe_map", 0.68, "poor"), columns, majority) == []
+    assert by_hand(number("probe_map", 0.5, "poor"), columns, majority) == []
+
+
+def test_units_left_over_are_no_matter_but_hardly_more_than_are_active_are() -> None:
+    assert by_hand(number("dead", 50.0), number("used", 14.0, "good"), number("active", 4.0)) == []
+    few = [number("used", 4.0, "poor"), number("active", 4.0)]
+    assert by_hand(*few) == ["few_units"]
+    assert by_hand(*few, binary=True) == []

@@ -12,7 +12,6 @@ from fewhot.cli.console import note, say, say_json
 from fewhot.cli.options import Data, DataDir, Device, Item, Json, Label, Run, Split, Text, Texts, User, Weight
 from fewhot.cli.rows import ALL_SEEN, NONE_SEEN, SOME_SEEN, counted, same_labels, share_rows, without_label
 from fewhot.core.errors import InvalidInputError
-from fewhot.core.records import UNLABELED
 
 if TYPE_CHECKING:
     from fewhot.cli.comparing import Evaluated
@@ -206,6 +205,7 @@ def _labels(rows: Loaded, run: Path, estimator: Any, data_dir: Path | None, seen
 
     from fewhot.cli.runs import DATA, read_rows
     from fewhot.cli.texts import readable
+    from fewhot.core.records import UNLABELED
 
     if rows.y is not None and rows.y.ndim > 1:
         raise InvalidInputError(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from fewhot.cli.interactions import COLUMNS, open_interactions, with_items
 from fewhot.core.errors import InvalidInputError, RunFolderError, UnpreparedTableError
-from fewhot.core.records import UNLABELED
 
 if TYPE_CHECKING:
     from fewhot.data import Loaded, TableVectorizer
@@ -236,6 +235,8 @@ def without_label_matrix(rows: Loaded) -> Loaded:
 
 def without_label(rows: Loaded) -> str | None:
     """Return a sentence on rows without a label among labeled ones; None where every row has one, or none has."""
+    from fewhot.core.records import UNLABELED
+
     n = 0 if rows.y is None or rows.y.ndim > 1 else int((rows.y == UNLABELED).sum())
     return f"{n:,} of {len(rows):,} rows of {rows.name} have no label; probes leave them out." if n else None
 
@@ -243,6 +244,8 @@ def without_label(rows: Loaded) -> str | None:
 def same_labels(one: Loaded, other: Loaded) -> tuple[Any, Any]:
     """Return the labels of two files so that the same label means the same in both: by their words if these differ."""
     import numpy as np
+
+    from fewhot.core.records import UNLABELED
 
     lists = any(rows.y is None or rows.y.ndim > 1 for rows in (one, other))
     if lists or one.label_names == other.label_names:
@@ -255,6 +258,8 @@ def same_labels(one: Loaded, other: Loaded) -> tuple[Any, Any]:
 
 def _label_words(rows: Loaded) -> list[str]:
     """Return each row's label as a word, and an empty one for none."""
+    from fewhot.core.records import UNLABELED
+
     assert rows.y is not None
     known = dict(enumerate(rows.label_names or [])) | {UNLABELED: ""}
     return [known.get(label, str(label)) for label in rows.y.tolist()]

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
-from fewhot.core.devices import in_float32, resolve_device, resolve_precision
+from fewhot.core.devices import few_threads, in_float32, resolve_device, resolve_precision
 from fewhot.core.errors import InvalidParameterError
 from fewhot.core.memory import within_memory
 from fewhot.core.records import DataSpec
@@ -187,7 +187,8 @@ class Fitting(Arguments):
             records=self.history_ if goes_on else (),
         )
         print_of = None if run is None else fingerprint(self, given, (train, held_out), seed=seed, start=before)
-        self.history_ = trainer.fit(train.to(device), None if held_out is None else held_out.to(device), print_of)
+        with few_threads(module.products_per_row * batch_size, device):
+            self.history_ = trainer.fit(train.to(device), None if held_out is None else held_out.to(device), print_of)
         self.module_ = module
         self.seed_ = seed
         self.n_iter_ = trainer.done

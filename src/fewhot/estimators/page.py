@@ -13,7 +13,6 @@ from fewhot.metrics.label_references import WORDS
 from fewhot.metrics.summarise import asked_units, kept_record
 
 _MISS = 0.1  # from which on a fit warns, too
-_DEAD = 0.5
 _UNITS, _WORDS = 12, 8
 _SCORES = {
     "micro_f1": "Micro F1",
@@ -135,7 +134,7 @@ def _elbo(record: dict[str, Any], found: dict[str, float]) -> tuple[str, str]:
 
 
 def _warnings(estimator: Any, found: dict[str, float]) -> list[str]:
-    n_units, asked = estimator.module_.latent.n_latent, asked_units(estimator)
+    asked = asked_units(estimator)
     if found["used"] < 1:
         return ["No unit is used, so all rows have about the same code."]
     told: list[str] = []
@@ -143,6 +142,4 @@ def _warnings(estimator: Any, found: dict[str, float]) -> list[str]:
     shifted = bool(getattr(estimator, "gate_shift_", 0.0))
     if asked is not None and not shifted and abs(found.get("active", asked) - asked) > _MISS * asked:
         told.append(f"Target l0={asked:g} not reached: {found['active']:.3g} active units per row.")
-    if found.get("dead", 0) > _DEAD * n_units:
-        told.append(f"{found['dead']:.0f} of {n_units} units are never on.")
     return told

@@ -155,12 +155,13 @@ def _gates(summary: Summary) -> Iterator[Alarm]:
 
 
 def _units(summary: Summary, n_units: int) -> Iterator[Alarm]:
-    if summary.verdict("dead") == "poor":
+    if summary.verdict("used") == "poor" and not _is_binary(summary):
         yield Alarm(
-            name="dead_units",
+            name="few_units",
             severity="warning",
-            sentence=f"{summary.value('dead'):.0f} of {n_units} units are active in no row; fewer would do "
-            f"(n_components=).",
+            sentence=f"Only {summary.value('used'):.0f} of {n_units} units are in use, and "
+            f"{summary.value('active'):.3g} are active per row, so there is little to choose; train longer "
+            f"(max_steps=).",
         )
     if summary.value("always_on") > 0 and summary.verdict("always_on") != "good" and not _is_binary(summary):
         count = int(summary.value("always_on"))
@@ -256,14 +257,17 @@ def _references(summary: Summary) -> Iterator[Alarm]:
             f"{summary.value('ndcg'):.3g} and {summary.value('ndcg_popularity'):.3g}); train longer (max_steps=), or "
             f"give more users.",
         )
-    if summary.verdict("probe_map") == "poor" and summary.value("probe_map") < summary.value("probe_columns"):
-        yield Alarm(
-            name="probe_below_columns",
-            severity="note",
-            sentence=f"A linear classifier of the labels is right for {summary.value('probe_map'):.0%} of the rows by "
-            f"their codes and for {summary.value('probe_columns'):.0%} by their columns; for that purpose ask for more "
-            f"active units per row (l0=).",
-        )
+    columns_probe = summary.get("probe_columns")
+    if columns_probe is not None and summary.verdict("probe_map") == "poor":
+        codes, majority = summary.value("probe_map"), summary.value("probe_majority")
+        if columns_probe.value - max(codes, majority) > 2 * (columns_probe.se or 0.0):
+            yield Alarm(
+                name="probe_below_columns",
+                severity="note",
+                sentence=f"A linear classifier of the labels is right for {codes:.0%} of the rows by their codes, for "
+                f"{columns_probe.value:.0%} by their columns and for {majority:.0%} by naming the commonest class; for "
+                f"that purpose ask for more active units per row (l0=).",
+            )
     if summary.verdict("fvu") == "poor":
         yield Alarm(
             name="below_pca",
@@ -314,7 +318,7 @@ def _remedy(summary: Summary) -> str:
             "training rows are explained better than others: give fewer units (n_components=), fewer hidden ones "
             "(hidden_layer_sizes=) or more rows"
         )
-    more = "" if summary.verdict("dead") == "poor" else "give more units (n_components=), "
+    more = "" if summary.value("dead") > summary.facts["n_units"] / 2 else "give more units (n_components=), "
     return f"train longer (max_steps=), {more}or ask for more of them active per row (l0=)"
 
 

@@ -61,6 +61,7 @@ _NOT_JUDGED = {
     "information": "no unit varies over rows: the KL is how far the codes are from the prior, not what they say",
     "training_objective": "for comparison with the bound; never a number of record",
     "active": "no number of units was asked for",
+    "dead": "units left over do no harm; what counts is how many are used",
     "hoyer_map": "codes without gates are dense by design",
     "hoyer_mean": "expected codes are dense by design",
     "hoyer_sample": "codes without gates are dense by design",

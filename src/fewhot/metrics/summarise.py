@@ -274,7 +274,6 @@ def _some_rows(X: Any, n_rows: int) -> tuple[Any, np.ndarray]:
 
 def _activity(estimator: Any, X: Any, codes: Any) -> list[Number]:
     use = activity(codes)
-    n_units = codes.shape[1]
     per_row = estimate(row_sums(codes != 0))
     share = row_sums((codes != 0).T) / codes.shape[0]
     p = activity_probabilities(estimator, X)
@@ -286,14 +285,15 @@ def _activity(estimator: Any, X: Any, codes: Any) -> list[Number]:
     common = support_overlap(codes)
     most = float(share[share > ALWAYS_ON_SHARE].sum() / share.sum()) if share.sum() else float("nan")
     even = use.effective / use.used if use.used else float("nan")
+    choice = use.used / per_row.mean if use.used else 0.0
     return [
         estimated("active", per_row, "units a row", "units that are not zero in the map code of a row", miss),
         estimated(
             "expected_active", doubt, "units a row", "the sum of P(active), which a map code cuts at one half", excess
         ),
-        measured("used", use.used, "units", "units active in at least 0.5 % of the rows", use.used / n_units),
+        measured("used", use.used, "units", "units active in at least 0.5 % of the rows", choice),
         measured("effective", use.effective, "units", "as many evenly used units would have the same entropy", even),
-        measured("dead", use.dead, "units", "units active in no row", use.dead / n_units),
+        measured("dead", use.dead, "units", "units active in no row"),
         measured("always_on", use.always_on, "units", "units active in more than half of the rows", most),
         measured("empty_rows", use.empty_rows, "share of rows", "rows without an active unit", use.empty_rows),
         measured("overlap", common, "share", "a row's active units that another row has too", common),

@@ -121,18 +121,11 @@ RULES: dict[str, Rule] = {
         because="many units that are each on with a small probability are noise that a map code does not show",
     ),
     "used": Rule(
-        what="the share of units that are used",
-        good=0.5,
-        fair=0.2,
+        what="the number of used units over that of active ones",
+        good=3.0,
+        fair=1.5,
         higher=True,
-        because="units that hardly any row uses cost memory and mean nothing",
-    ),
-    "dead": Rule(
-        what="the share of dead units",
-        good=0.1,
-        fair=0.5,
-        higher=False,
-        because="fewer units would do the same",
+        because="a row chooses its units among those in use, and with few of them there is little choice",
     ),
     "always_on": Rule(
         what="the share of activations that belong to always-on units",

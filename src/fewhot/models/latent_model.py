@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from fewhot.core.parts import Part
@@ -75,6 +75,13 @@ class LatentModel(Part):
         """The step before which gates are held open, so that its weights are not those of sparse codes."""
         closing = self.schedules.get("dial_weight")
         return 0 if closing is None else closing.settled_at
+
+    @property
+    def products_per_row(self) -> float:
+        """How many products the layers take for a row; infinite where they use weights more than once a row."""
+        if any(isinstance(part, nn.GRU | nn.Conv2d | nn.ConvTranspose2d) for part in self.modules()):
+            return float("inf")
+        return float(sum(weights.numel() for weights in self.parameters()))
 
     @property
     def compiles(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
