@@ -169,7 +169,6 @@ def test_columns_that_do_not_fit_are_refused(words: list[str], said: str, run: P
         ([("a", "x", 1), ("b", "y", -1)], "Negative values"),
         ([("a", "x", 1), ("b", "y", "much")], "has 'much' in its pair 2"),
         ([("a", "x", 1), ("b", "y", "nan")], "missing or infinite"),
-        ([("a", "x", 1), ("", "y", 1)], "a user of"),
         ([("a", "x", 1), ("b", "y")], "Line 3 of"),
         ([("a", "x", 1), ("a", "y", 1)], "holds 1 user, and"),
     ],
@@ -237,3 +236,15 @@ def test_runs_with_and_without_weights_are_compared_by_their_lists(tmp_path: Pat
     shown = done("evaluate", tmp_path / "plain", likes, "--against", tmp_path / "stars").stdout
     assert "The NDCG of" in shown
     assert "nats a row higher" not in shown
+
+
+def test_pairs_without_a_user_or_an_item_are_left_out_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("u,i,w\neve,tea,1\n,tea,2\nbob,,3\nbob,milk,4\n")
+    with pytest.warns(UserWarning, match=r"2 of 4 pairs of .*x\.csv have no user or no item, and are left out: 2, 3\."):
+        found = read_interactions(tmp_path / "x.csv", user="u", item="i", weight="w")
+    assert (found.users, found.feature_names, found.X.toarray().tolist()) == (
+        ["eve", "bob"], ["milk", "tea"], [[0.0, 1.0], [4.0, 0.0]]
+    )  # fmt: skip
+    (tmp_path / "y.csv").write_text("u,i\neve,\n,tea\n")
+    with pytest.raises(DataError, match="no pair with both a user and an item"):
+        read_interactions(tmp_path / "y.csv", user="u", item="i")

@@ -194,6 +194,13 @@ def test_a_threshold_is_chosen_on_rows_not_seen() -> None:
     assert again.threshold_ == model.threshold_
 
 
+def test_a_number_that_is_set_after_the_fit_is_the_threshold() -> None:
+    model = SDLGMClassifier(**QUICK).fit(X, Y)
+    chosen, p = model.threshold_, model.predict_proba(X)
+    assert (model.set_params(threshold=0.9).predict(X) == (p >= 0.9)).all()
+    assert (model.set_params(threshold="auto").predict(X) == (p >= chosen)).all()
+
+
 def test_a_run_that_is_taken_up_again_has_its_threshold(tmp_path: Path) -> None:
     arguments = QUICK | {"random_state": None, "label_loss": "presence", "threshold": "cv", "n_folds": 2}
     one, again = (SDLGMClassifier(**arguments, callbacks=[RunFolder(tmp_path / "run")]).fit(X, Y) for _ in range(2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -217,7 +218,10 @@ def _labels(rows: Loaded, run: Path, estimator: Any, data_dir: Path | None, seen
     unlabeled = without_label(rows)
     if unlabeled is not None:
         note(unlabeled)
-    train = read_rows(run, data_dir).train if (run / DATA).exists() and seen not in (ALL_SEEN, SOME_SEEN) else None
+    with warnings.catch_warnings():  # the fit told of its rows
+        warnings.simplefilter("ignore")
+        others = (run / DATA).exists() and seen not in (ALL_SEEN, SOME_SEEN)
+        train = read_rows(run, data_dir).train if others else None
     if train is None or train.y is None:
         if (np.unique(rows.y[rows.y != UNLABELED], return_counts=True)[1] > 1).sum() < 2:
             raise InvalidInputError(

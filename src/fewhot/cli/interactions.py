@@ -100,7 +100,9 @@ def with_items(rows: Loaded, known: Sequence[str] | None) -> Loaded:
         )
     if not (columns >= 0).all():
         example = rows.feature_names[int(np.argmin(columns))]
-        note(f"warning: {(columns < 0).sum():,} items of {rows.name}, such as {example!r}, were not in the fit.")
+        n = int((columns < 0).sum())
+        items, were = ("item", "was") if n == 1 else ("items", "were")
+        note(f"warning: {n:,} {items} of {rows.name}, such as {example!r}, {were} not in the fit.")
     entries = (found.data[kept], (found.coords[0][kept], new[kept]))
     X = sp.csr_array(entries, shape=(len(rows), len(known)))
     return replace(rows, X=X, feature_names=list(known))

@@ -25,6 +25,7 @@ F1 = {"micro": micro_f1, "macro": macro_f1}
 class MultiLabelMixin(ClassifierMixin):
     """Predict labels from their probabilities, and tell scikit-learn that rows have any number of them."""
 
+    threshold: float | str
     threshold_: float | np.ndarray
     classes_: np.ndarray
 
@@ -35,10 +36,13 @@ class MultiLabelMixin(ClassifierMixin):
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels whose probability is at least ``threshold_``, 0 or 1, as an array, (n, K).
 
+        A number that ``threshold`` was set to after the fit is taken instead.
+
         Column k is the label ``classes_[k]``: the name of a column where `fit` was given a frame of labels, else k.
         ``pandas.DataFrame(model.predict(X), columns=model.classes_)`` has the names, too.
         """
-        return (self.predict_proba(X) >= self.threshold_).astype(np.int64)
+        threshold = self.threshold_ if isinstance(self.threshold, str) else self.threshold
+        return (self.predict_proba(X) >= threshold).astype(np.int64)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of rows whose labels are all right."""

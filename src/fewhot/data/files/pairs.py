@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fewhot.core.errors import DataError, FewhotError
+from fewhot.core.warning import warn_caller
 from fewhot.data.files.parquet import read_columns
 from fewhot.data.files.selection import shortened
 from fewhot.data.files.table import refuse_twins
@@ -21,6 +22,7 @@ from fewhot.data.text.reading import csv_rows
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
 _COMPRESSED = (".gz", ".bz2", ".xz")
 _SEPARATORS = ",;\t"
+_SHOWN = 5
 
 Columns = list[Sequence[Any]]
 
@@ -59,7 +61,8 @@ def read_interactions(path: str | Path, *, user: str, item: str, weight: str | N
         raise DataError(f"{path} cannot be read ({error.strerror or error}); check the file and its rights.") from error
     if not len(columns[0]):
         raise DataError(f"{path} has no pairs of a user and an item; give at least one.")
-    users, items = ([_as_written(value) for value in column] for column in columns[:2])
+    columns = _complete([[*map(_as_written, column)] for column in columns[:2]], columns[2:], path)
+    users, items = columns[:2]
     try:
         found = of_pairs(users, items, None if weight is None else _numbers(columns[2], weight, path), name=str(path))
     except DataError:
@@ -77,6 +80,23 @@ def read_interactions(path: str | Path, *, user: str, item: str, weight: str | N
         digest=content_digest(found.X, None, [*map(str, found.users), *map(str, found.items)]),
         users=[str(name) for name in found.users],
     )
+
+
+def _complete(named: list[list[str]], weights: Columns, path: Path) -> Columns:
+    """Return the pairs that have both a user and an item, and warn of the others."""
+    kept = [place for place, pair in enumerate(zip(*named, strict=True)) if "" not in pair]
+    n_pairs = len(named[0])
+    if not kept:
+        raise DataError(f"{path} has no pair with both a user and an item; give at least one.")
+    if len(kept) == n_pairs:
+        return [*named, *weights]
+    lacking = sorted(set(range(n_pairs)) - set(kept))
+    first = ", ".join(f"{place + 1:,}" for place in lacking[:_SHOWN]) + (", ..." if len(lacking) > _SHOWN else "")
+    warn_caller(
+        f"{len(lacking):,} of {n_pairs:,} pairs of {path} have no user or no item, and are left out: {first}.",
+        UserWarning,
+    )
+    return [[column[place] for place in kept] for column in (*named, *weights)]
 
 
 def refuse_same(names: Sequence[str]) -> None:
