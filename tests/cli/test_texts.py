@@ -138,13 +138,17 @@ def test_a_text_of_ten_thousand_words_is_fitted_and_coded(tmp_path: Path) -> Non
 @pytest.mark.parametrize("read", [[], IN_ORDER], ids=["counted", "in order"])
 def test_texts_of_any_file_and_model_are_fitted(tmp_path: Path, read: list[str]) -> None:
     path = tmp_path / "t.jsonl"
-    path.write_text("".join(json.dumps({"body": f"{word} sea", "n": i}) + "\n" for i, word in enumerate("abcd" * 6)))
+    path.write_text(
+        "".join(
+            json.dumps({"body": f"{word} sea", "n": i}) + "\n" for i, word in enumerate(["ai", "bo", "cy", "do"] * 6)
+        )
+    )
     small = ["--n-components", "4", "--hidden", "8", "--max-steps", "3", "--device", "cpu", "--quiet"]
     for model, options in (("vae", read), ("nfa", [])):
         done("fit", path, "--text", "body", "--model", model, *small, *options, "--out", tmp_path / model)
         assert "24 texts" in (tmp_path / model / "report.html").read_text()
     done("sample", tmp_path / "nfa", "--n", "3", "--out", tmp_path / "s.csv")
-    assert sorted((tmp_path / "s.csv").read_text().splitlines()[0].split(",")) == ["a", "b", "c", "d", "sea"]
+    assert sorted((tmp_path / "s.csv").read_text().splitlines()[0].split(",")) == ["ai", "bo", "cy", "do", "sea"]
 
 
 def test_other_texts_are_judged_by_their_own_file(tmp_path: Path) -> None:
@@ -297,7 +301,7 @@ def test_what_cannot_be_fitted_is_refused(tmp_path: Path, words: list[str], said
     ("content", "said"),
     [
         (b"", "t.txt is empty; write it again."),
-        (b"\n\n", "The texts have no words to choose from; give texts with words, or --tokeniser spaces: 'plain'"),
+        (b"\n\n", "The texts have no words to choose from; give texts with words, or --tokeniser spaces: 'words'"),
         ("caf\xe9\n".encode("latin-1"), "is not text in UTF-8; get the published file, or save it in UTF-8."),
     ],
 )

@@ -29,7 +29,10 @@ from fewhot.nn import RowsMLP, WordGRU
 from tests.estimators.cases import assert_one_sentence
 
 RNG = np.random.default_rng(0)
-KINDS = {"sea": ["the sea is blue", "waves of the sea", "a boat on the sea"], "sun": ["the sun is hot", "hot dry air"]}
+KINDS = {
+    "sea": ["the sea is blue", "waves of the sea", "one boat on the sea"],
+    "sun": ["the sun is hot", "hot dry air"],
+}
 TEXTS = [str(RNG.choice(KINDS[kind])) for kind in RNG.choice(list(KINDS), 120)]
 SMALL: dict[str, Any] = {"hidden_layer_sizes": (16,), "batch_size": 20, "max_steps": 12, "random_state": 0}
 IN_ORDER: dict[str, Any] = SMALL | {"encoder": "gru"}

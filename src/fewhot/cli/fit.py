@@ -124,7 +124,10 @@ def fit(
     weight: Weight = None,
     tokeniser: Annotated[
         str | None,
-        _option("How texts are cut: plain (the default), spacy, or spaces for those that are cut already.", _TEXTS),
+        _option(
+            "How texts are cut: words (for bags of words), plain (with marks and numbers), spacy, spaces.",
+            _TEXTS,
+        ),
     ] = None,
     n_words: Annotated[int | None, _option("Most words to know; 20,000 unless told.", _TEXTS)] = None,
     max_length: Annotated[

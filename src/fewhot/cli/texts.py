@@ -42,7 +42,7 @@ def rows_to_fit(config: FitConfig, rows: Loaded) -> Any:
         return rows.X
     from fewhot.data import Vocabulary, text_dataset
 
-    tokeniser = config.tokeniser or rows.tokeniser or "plain"
+    tokeniser = config.tokeniser or rows.tokeniser or config.estimator()._tokeniser
     known = rows.feature_names if config.n_words is None and tokeniser == rows.tokeniser else None
     vocabulary = None if known is None else Vocabulary(known, tokeniser, config.max_length)
     if vocabulary is not None:

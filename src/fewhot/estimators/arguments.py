@@ -143,8 +143,17 @@ class Arguments(BaseEstimator):
 
         So it does for an encoder that reads them in order, and in a recipe. Recurrent networks take hours on a CPU.
         """
+        return spec.kind == "text" and self._takes_words_in_order
+
+    @property
+    def _takes_words_in_order(self) -> bool:
         is_open = _is_auto(self.likelihood) and self._recipe.likelihood == "auto"
-        return spec.kind == "text" and is_open and (self.recipe is not None or _reads_in_order(self.encoder))
+        return is_open and (self.recipe is not None or _reads_in_order(self.encoder))
+
+    @property
+    def _tokeniser(self) -> str:
+        """How strings are cut: numbers and marks are left out of bags of words."""
+        return "plain" if self._takes_words_in_order or _reads_in_order(self.encoder) else "words"
 
     def _says_bags(self, spec: DataSpec) -> bool:
         """Say whether such rows are texts that the model takes for bags of words by its defaults."""

@@ -150,7 +150,8 @@ def _texts(estimator: Any, texts: Any, fitting: bool, name: str) -> TextDataset:
     known: Vocabulary | None = None if fitting else getattr(estimator, "vocabulary_", None)
     if known is None and not fitting:
         raise InvalidInputError(f"{name} holds texts, and the model was fitted on rows of numbers; give such rows.")
-    data = texts if isinstance(texts, TextDataset) else text_dataset(texts, known, name=name)
+    cut = estimator._tokeniser if fitting else None
+    data = texts if isinstance(texts, TextDataset) else text_dataset(texts, known, tokeniser=cut, name=name)
     if fitting:
         given = getattr(estimator, "encoder", None)
         estimator._reader = given if isinstance(given, Pretrained) else None

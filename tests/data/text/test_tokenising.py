@@ -70,7 +70,9 @@ def test_what_is_no_string_is_refused() -> None:
         tokenise(b"few", "plain")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InvalidTypeError, match=r"^The text is of type float; give strings, and '' for one without"):
         tokenise(float("nan"), "plain")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InvalidParameterError, match="tokeniser is 'bpe'; it must be one of 'spacy', 'plain', 'spaces'"):
+    with pytest.raises(
+        InvalidParameterError, match="tokeniser is 'bpe'; it must be one of 'words', 'plain', 'spacy', 'spaces'"
+    ):
         tokenise("few", "bpe")
 
 

@@ -22,6 +22,7 @@ LONGEST = 500
 """How many words of a text are read unless something else is said: recurrent networks go through them one by one."""
 _LOOKED_AT = 100
 """How many entries that are there are looked at for a string; the others are checked when they are read."""
+_ASCII_ONLY = ("plain", "spacy")
 _TOLD_FROM = 0.01
 """The share of characters that are lost letters from which that is told."""
 
@@ -53,7 +54,7 @@ def text_dataset(
         How many words the vocabulary has at most; None takes 20,000.
     max_length
         How many words a text keeps at most, its end not counted; words behind them do not count for the vocabulary.
-        None takes 500. One warning says how many texts were cut.
+        None takes 500, and all of texts that are cut into "words". One warning says how many texts were cut.
     name
         What a complaint calls the texts.
 
@@ -72,7 +73,8 @@ def text_dataset(
         _warn_of_unknown(data)
         return data
     tokeniser = "plain" if tokeniser is None else tokeniser
-    max_length = LONGEST if max_length is None else whole_number("max_length", max_length)
+    longest = None if tokeniser == "words" else LONGEST  # a bag is no longer for more words
+    max_length = longest if max_length is None else whole_number("max_length", max_length)
     words = _words_of(texts, tokeniser, max_length, name, fitting=True)
     return _numbered(words, N_WORDS if n_words is None else n_words, tokeniser, max_length)
 
@@ -142,7 +144,7 @@ def _words_of(
         n_texts += 1
         n_cut += max_length is not None and len(words) > max_length
         n_characters += len(text)
-        if not text.isascii() and tokeniser != "spaces":
+        if tokeniser in _ASCII_ONLY and not text.isascii():
             n_lost += not words and not text.isspace()
             n_lost_letters += sum(letter.isalpha() and not letter.isascii() for letter in text)
         yield words[:max_length]

@@ -1,4 +1,4 @@
-"""From a text to its words: cleaning, and three ways to cut."""
+"""From a text to its words: cleaning, and four ways to cut."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from fewhot.core.errors import FewhotError, InvalidTypeError
 
 Tokenise = Callable[[str], list[str]]
 
-TOKENISERS = ("spacy", "plain", "spaces")
+TOKENISERS = ("words", "plain", "spacy", "spaces")
 """The names that `tokenise` knows."""
 
 _LINK = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 _BETWEEN = re.compile(r"[\s\u2010-\u2015]+")
 _DROPPED = re.compile(r"[^\x00-\x7f]|[\"'`,]")
 _WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
+_APOSTROPHE = re.compile(r"['’]")
+_WORD = re.compile(r"\w*[^\W\d_]\w*")
 
 
 def clean(text: str) -> str:
@@ -47,13 +49,16 @@ def tokenise(text: str, tokeniser: str = "plain") -> list[str]:
     text
         The text; one that is empty has no words.
     tokeniser
-        "spacy" cleans the text, cuts it by spaCy's rules for English and lower-cases the words, as Prokhorov et al.
-        (2021) did; it needs spaCy. "plain" cleans and lower-cases too, and its words are runs of letters and digits,
-        and single other marks. "spaces" is for texts that were cut before: it splits them at white space and changes
-        nothing else.
+        "words" is for bags of words: lower-cased runs of letters and digits of any script, of two characters or more
+        and with a letter among them; links, numbers and marks are left out. "plain" cleans the text and lower-cases it,
+        and its words are runs of letters and digits, and single other marks. "spacy" cleans and lower-cases too, and
+        cuts by spaCy's rules for English, as Prokhorov et al. (2021) did; it needs spaCy. "spaces" is for texts that
+        were cut before: it splits them at white space and changes nothing else.
 
     Examples
     --------
+    >>> tokenise("It's 3.5 km to Größe_7, isn't it? https://example.org", "words")
+    ['its', 'km', 'to', 'größe_7', 'isnt', 'it']
     >>> tokenise("It's 3.5 km, isn't it?", "plain")
     ['its', '3', '.', '5', 'km', 'isnt', 'it', '?']
     >>> tokenise("already cut , you see _UNK", "spaces")
@@ -65,7 +70,7 @@ def tokenise(text: str, tokeniser: str = "plain") -> list[str]:
 def tokeniser_called(name: str) -> Tokenise:
     """Return the tokeniser of a name; spaCy is imported here, and nowhere earlier."""
     one_of("tokeniser", name, TOKENISERS)
-    return _spacy() if name == "spacy" else {"plain": _plain, "spaces": str.split}[name]
+    return _spacy() if name == "spacy" else {"words": _words, "plain": _plain, "spaces": str.split}[name]
 
 
 def as_text(text: Any, what: str = "The text") -> str:
@@ -75,6 +80,11 @@ def as_text(text: Any, what: str = "The text") -> str:
     if not isinstance(text, str):
         raise InvalidTypeError(f"{what} is of type {type(text).__name__}; give strings, and '' for one without words.")
     return text if text.isascii() else text.encode("utf-8", "ignore").decode("utf-8")
+
+
+def _words(text: str) -> list[str]:
+    bare = _APOSTROPHE.sub("", _LINK.sub(" ", text)).lower()
+    return [word for word in _WORD.findall(bare) if len(word) > 1]
 
 
 def _plain(text: str) -> list[str]:

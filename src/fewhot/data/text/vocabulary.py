@@ -100,9 +100,9 @@ class Vocabulary(Configurable):
         whole_number("n_words", n_words)
         known = most_frequent({word: n for word, n in counts.items() if word != UNKNOWN_WORD}, n_words)
         if not known:
-            beyond = (
-                "" if tokeniser == "spaces" else f", or tokeniser='spaces': {tokeniser!r} leaves out what is not ASCII"
-            )
+            left_out = {"words": "numbers and marks", "plain": "what is not ASCII", "spacy": "what is not ASCII"}
+            of_it = left_out.get(tokeniser)
+            beyond = "" if of_it is None else f", or tokeniser='spaces': {tokeniser!r} leaves out {of_it}"
             raise InvalidInputError(f"The texts have no words to choose from; give texts with words{beyond}.")
         return cls(known, tokeniser, max_length)
 
