@@ -122,10 +122,14 @@ class TopWords:
     def __str__(self) -> str:
         lines: list[str] = []
         width = len(f"unit {self.units.max(initial=0)}")
+        silent = 0
         for unit, said in zip(self.units, self.in_words(), strict=True):
             told = [f"{name}: {' '.join(words)}" if len(said) > 1 else " ".join(words) for name, words in said.items()]
-            for name, line in zip((f"unit {unit}", ""), told or [no_words(self.gated)], strict=False):
+            silent += not told
+            for name, line in zip((f"unit {unit}", ""), told, strict=False):
                 lines.append(f"{name:<{width}}  {line}")
+        if silent:
+            lines.append(f"{silent} {'unit' if silent == 1 else 'units'}  {no_words(self.gated)}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
