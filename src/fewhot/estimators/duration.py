@@ -1,4 +1,4 @@
-"""How long a fit will take, said before it starts: models that read or say texts in order take hours on a CPU."""
+"""How long a long fit on a CPU will take, said before it starts."""
 
 from __future__ import annotations
 
@@ -18,19 +18,29 @@ from fewhot.training.settings import Settings
 from fewhot.training.step import TrainStep
 
 TOLD_FROM = 60.0
-"""From how many seconds on a fit is announced."""
+"""From how many seconds on a fit to texts in order is announced."""
+TOLD_FROM_OTHERS = 300.0
+_WORTH_ASKING = 1e12
+"""Products in a whole fit from which other models are timed: a minute or two of one core."""
 _TIMED = 2
 _WORTH_TIMING = 50
 
 
-def announce_slow_texts(module: LatentModel, rows: Dataset, settings: Settings, n_steps: int) -> None:
-    """Say how long the steps of a fit to texts in order will take on a CPU, by a few steps of a copy of the model."""
+def announce_slow_fit(module: LatentModel, rows: Dataset, settings: Settings, n_steps: int) -> None:
+    """Say how long the steps of a long fit will take on a CPU, by a few steps of a copy of the model."""
     in_order = module.encoder.reads_texts or isinstance(module.decoder, SequenceDecoder)
     on_cpu = next(module.parameters()).device.type == "cpu"
-    if not in_order or not on_cpu or n_steps < _WORTH_TIMING:
+    is_long = module.products_per_row * settings.batch_size * n_steps > _WORTH_ASKING
+    if not (in_order or is_long) or not on_cpu or n_steps < _WORTH_TIMING:
         return
     seconds = _seconds_a_step(module, rows, settings)
-    if seconds * n_steps >= TOLD_FROM:
+    if not in_order and seconds * n_steps >= TOLD_FROM_OTHERS:
+        warn_caller(
+            f"A step takes {seconds:.2g} s here, and the {n_steps:,} steps of this fit up to "
+            f"{_in_words(seconds * n_steps)}; give fewer (max_steps=) or a GPU.",
+            UserWarning,
+        )
+    if in_order and seconds * n_steps >= TOLD_FROM:
         warn_caller(
             f"Going through texts word by word, a step takes {seconds:.2g} s here, and the {n_steps:,} steps of this "
             f"fit up to {_in_words(seconds * n_steps)}. Give fewer (max_steps=) or a GPU; encoder='auto', without a "

@@ -19,7 +19,7 @@ from fewhot.core.warning import warn_caller
 from fewhot.data import Dataset
 from fewhot.estimators.arguments import Arguments
 from fewhot.estimators.below import warn_if_below_references
-from fewhot.estimators.duration import announce_slow_texts
+from fewhot.estimators.duration import announce_slow_fit
 from fewhot.estimators.fingerprint import fingerprint
 from fewhot.estimators.kept_words import words_of
 from fewhot.estimators.references import references_of
@@ -175,7 +175,7 @@ class Fitting(Arguments):
             seed=seed,
         )
         module.to(device)
-        announce_slow_texts(module, train, settings, settings.max_steps - before)
+        announce_slow_fit(module, train, settings, settings.max_steps - before)
         trainer = Trainer(
             module,
             settings,

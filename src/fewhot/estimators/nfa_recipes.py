@@ -26,6 +26,7 @@ class NFARecipe(Recipe):
     kl_annealing_steps: int = 10_000
     decoupled_weight_decay: bool = False
     max_epochs: int | None = None
+    min_steps: int = 0
 
 
 _LIKES = NFARecipe(
@@ -40,6 +41,7 @@ _LIKES = NFARecipe(
     kl_weight=0.2,
     kl_annealing="linear",
     max_epochs=60,
+    min_steps=300,  # of few users, a pass is a step or two, and 60 of them teach too little
     likelihood_options=(("fractional", True),),
     about="is what None takes where rows are likes: yes or no, or graded from 0 up in few of many columns. One linear "
     "layer that decodes, one hidden layer of 600, rate 2e-3, rows of length 1 with 60 % of their entries left out, a "
@@ -48,7 +50,10 @@ _LIKES = NFARecipe(
 )  # chosen on validation users of MovieLens 1M: docs/decisions/0028
 _COUNTS = NFARecipe(
     n_layers=1,
-    about="is what None takes for all other rows, such as counts of words: one log-linear layer that decodes.",
+    max_epochs=100,
+    min_steps=800,
+    about="is what None takes for all other rows, such as counts of words: one log-linear layer that decodes, and 100 "
+    "passes (800 steps at least).",
 )  # with three, documents had one axis: docs/decisions/0030
 
 RECIPES: dict[str | None, NFARecipe] = {

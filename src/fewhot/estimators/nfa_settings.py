@@ -17,9 +17,6 @@ from fewhot.estimators.nfa_recipes import NFARecipe
 from fewhot.estimators.row_kinds import COUNTS, LIKES, kind_of_rows
 from fewhot.likelihoods.base import Likelihood
 
-LEAST_STEPS = 300
-"""Of few users, a pass is a step or two, and 60 of them teach too little."""
-
 
 class NFASettings(LatentEstimator):
     """The recipe that was chosen for the rows, and what the arguments were with it."""
@@ -86,7 +83,7 @@ class NFASettings(LatentEstimator):
         passes = self._recipe.max_epochs
         if passes is None or self.max_steps is not None or self.max_epochs is not None or streamed:
             return super()._n_steps(epoch, spec, streamed=streamed)
-        return min(max(passes * epoch, LEAST_STEPS), self._recipe.max_steps)
+        return min(max(passes * epoch, self._recipe.min_steps), self._recipe.max_steps)
 
     def _fitted_state(self) -> dict[str, Any]:
         names = None if getattr(self, "items_", None) is None else self.items_.tolist()
