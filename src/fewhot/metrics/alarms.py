@@ -334,6 +334,6 @@ def _bounds(summary: Summary) -> Iterator[Alarm]:
         yield Alarm(
             name="training_rows",
             severity="warning",
-            sentence=f"Training rows have a bound {summary.value('training_gap'):.3g} nats above held-out ones; more "
-            f"rows, fewer hidden units or earlier stopping would narrow it.",
+            sentence=f"Training rows have a bound {summary.value('training_gap'):.3g} nats above others; more "
+            f"rows or fewer units (n_components=) would narrow it.",
         )

@@ -59,7 +59,7 @@ def _judged(bound: Estimate, compared: Comparison) -> Number:
 
 
 def _reconstructions(compared: Comparison, axes: str) -> list[Number]:
-    unit = "share of variance"
+    unit = "share of standardized variance" if compared.of_standardized else "share of variance"
     ratio = compared.fvu / compared.fvu_pca if compared.fvu_pca else np.nan
     of = " of standardized columns" if compared.of_standardized else ""
     meaning = f"fraction of variance{of} unexplained when map codes are decoded"

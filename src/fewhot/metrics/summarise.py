@@ -207,9 +207,12 @@ def _bounds(estimator: Any, X: Any, bound: Estimate, compared: Comparison | None
             measured("training_objective", trained, nats, "the bound as training saw it: its own rows and gates")
         )
         if record["rows"] == "held-out":
-            ahead = trained - float(record["evaluation"]["bound"]) - gap.mean
-            chance = float(bound.values.std()) / max(1.0, _n_held_out(estimator, len(bound.values))) ** 0.5
-            meaning = "what training rows gained over held-out ones, gates apart, at the step whose weights were kept"
+            others, n_others = float(record["evaluation"]["bound"]), _n_held_out(estimator, len(bound.values))
+            if bound.mean < others:  # these rows are explained less well than those that were held out of the fit
+                others, n_others = bound.mean, len(bound.values)
+            ahead = trained - others - gap.mean
+            chance = float(bound.values.std()) / max(1.0, n_others) ** 0.5
+            meaning = "what training rows gained over others, gates apart, at the step whose weights were kept"
             judged = max(0.0, ahead - 2 * chance) / scale
             numbers.append(with_se(measured("training_gap", ahead, nats, meaning, judged), chance))
     if estimator.refine_steps_:

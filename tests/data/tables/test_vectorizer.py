@@ -176,3 +176,10 @@ def test_columns_that_cannot_be_read_any_more_are_an_error(fitted: TableVectoriz
 def test_tables_that_cannot_be_used(table: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidInputError, match=words):
         TableVectorizer().fit(table)
+
+
+def test_a_column_that_is_empty_in_new_rows_is_warned_of() -> None:
+    fitted = TableVectorizer().fit({"income": [1.0, 2.0, 5.0], "age": [30, 40, 50]})
+    with pytest.warns(UserWarning, match="income: missing in all 2 rows, taken as in the median row of the fit"):
+        found = fitted.transform({"income": [np.nan, np.nan], "age": [35, 45]})
+    assert found.tolist() == [[2.0, 35.0], [2.0, 45.0]]

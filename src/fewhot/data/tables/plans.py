@@ -351,6 +351,8 @@ def _filled(name: str, values: np.ndarray, fill: float, n_unread: int) -> tuple[
             f"write numbers and dates the same way."
         )
     words = f"{name}: no number or date in {_cells(n_unread)}, taken as missing" if n_unread else ""
+    if len(values) > 1 and np.isnan(values).all():
+        words = f"{name}: missing in all {len(values):,} rows, taken as in the median row of the fit"
     return np.where(np.isnan(values), fill, values)[:, None], words
 
 
