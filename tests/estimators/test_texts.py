@@ -298,7 +298,7 @@ def test_words_can_be_said_though_they_are_counted() -> None:
     assert all(isinstance(text, str) for text in model.decode(model.transform(TEXTS[:3])))
 
 
-@pytest.mark.filterwarnings("ignore:.*texts have more than", "ignore:All words of 1 of 1 texts", "ignore:.*not ASCII")
+@pytest.mark.filterwarnings("ignore:.*texts have more than", "ignore:All words of . of . texts", "ignore:.*not ASCII")
 @pytest.mark.parametrize(
     "texts",
     [[""], ["sea"], ["zzz qqq"], ["", "sea", "x" * 5000], ["café “naïve”", "\udce4 sea"], [" ".join(["sea"] * 3000)]],

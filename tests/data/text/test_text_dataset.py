@@ -261,3 +261,23 @@ def test_texts_of_unknown_words_alone_are_told() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(text_dataset(["1", "sea", "", ""], known)) == 4
+
+
+def test_words_of_few_texts_and_unknown_ones_are_left_out_of_bags() -> None:
+    texts = ["hot sea once", "hot sun", "sea sun"] * 400 + ["hot sun twice"] * 1 + ["sea twice"] * 1
+    data = text_dataset([*texts, "only here"], tokeniser="words")
+    assert data.vocabulary.known == ["hot", "sea", "sun", "once", "twice"]
+    assert data.words(len(texts)) == []
+    again = text_dataset(["hot strange sea", "Sun"], data.vocabulary)
+    assert [again.words(row) for row in range(2)] == [["hot", "sea"], ["sun"]]
+    assert again.spec.n_columns == data.spec.n_columns
+
+
+def test_few_texts_keep_all_their_words() -> None:
+    assert text_dataset(["few hot", "hot sea"], tokeniser="words").vocabulary.known == ["hot", "few", "sea"]
+
+
+def test_bags_of_unknown_words_alone_are_warned_of() -> None:
+    known = text_dataset(["few hot", "hot sea"], tokeniser="words").vocabulary
+    with pytest.warns(UserWarning, match="All words of 2 of 3 texts are unknown"):
+        text_dataset(["moon", "star", "sea"], known)

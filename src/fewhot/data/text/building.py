@@ -174,13 +174,17 @@ def _warn_of_unknown(data: TextDataset) -> None:
     """Say where most texts have words and the vocabulary none of them, as where a wrong column was read."""
     known = np.concatenate([[0], np.cumsum(data.ids.numpy() > UNKNOWN)])
     offsets = data.offsets.numpy()
-    n_strange = int(((np.diff(known[offsets]) == 0) & (data.lengths > 1)).sum())
+    has_words = (data.lengths > 1) | (data.vocabulary.tokeniser == "words")  # which keeps no unknown ones
+    n_strange = int(((np.diff(known[offsets]) == 0) & has_words).sum())
     if n_strange > data.n_rows / 2:
         warn_caller(f"All words of {n_strange} of {data.n_rows} texts are unknown to the vocabulary.", UserWarning)
 
 
 def _numbered(texts: Iterable[list[str]], n_words: int, tokeniser: str, max_length: int | None) -> TextDataset:
-    """Give words numbers as they appear, and others once it is known which are the most frequent."""
+    """Give words numbers as they appear, and others once it is known which are the most frequent.
+
+    Of texts that are cut into "words", those of too few texts are left out, as are all unknown words.
+    """
     whole_number("n_words", n_words)
     first = {UNKNOWN_WORD: UNKNOWN}
     ids, offsets = array("i"), array("q", [0])
@@ -189,7 +193,30 @@ def _numbered(texts: Iterable[list[str]], n_words: int, tokeniser: str, max_leng
         ids.append(END)
         offsets.append(len(ids))
     appeared = np.frombuffer(ids, np.int32)
-    counts = np.bincount(appeared, minlength=len(first) + UNKNOWN)[UNKNOWN:].tolist()
-    vocabulary = Vocabulary.of_counts(dict(zip(first, counts, strict=True)), n_words, tokeniser, max_length)
-    final = np.array([0, END, *vocabulary.ids(first)[:-1]], dtype=np.int32)
-    return TextDataset.of_ids(final[appeared], np.frombuffer(offsets, np.int64), vocabulary)
+    starts, n_known = np.frombuffer(offsets, np.int64), len(first) + UNKNOWN
+    counts = np.bincount(appeared, minlength=n_known)
+    if tokeniser == "words":
+        counts = np.where(_n_texts(appeared, starts, n_known) >= _least_texts(len(starts) - 1), counts, 0)
+    known = {word: n for word, n in zip(first, counts[UNKNOWN:].tolist(), strict=True) if n or tokeniser != "words"}
+    vocabulary = Vocabulary.of_counts(known, n_words, tokeniser, max_length)
+    final = np.array([0, END, *(vocabulary.id_of(word) for word in first)], dtype=np.int32)[appeared]
+    if tokeniser == "words":
+        kept = final != UNKNOWN
+        starts = np.concatenate([[0], np.cumsum(kept)])[starts]
+        final = final[kept]
+    return TextDataset.of_ids(final, starts, vocabulary)
+
+
+def _n_texts(ids: np.ndarray, starts: np.ndarray, n_ids: int) -> np.ndarray:
+    """Return in how many texts each id occurs, (n_ids,)."""
+    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return np.bincount(np.unique(rows * n_ids + ids) % n_ids, minlength=n_ids)
+
+
+def _least_texts(n_texts: int) -> int:
+    """Return in how many texts a word must occur: once in a few hundred, in three of thousands.
+
+    >>> [_least_texts(n) for n in (100, 1500, 100_000)]
+    [1, 2, 3]
+    """
+    return min(1 + n_texts // 1000, 3)

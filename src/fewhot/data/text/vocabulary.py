@@ -107,9 +107,19 @@ class Vocabulary(Configurable):
         return cls(known, tokeniser, max_length)
 
     def ids(self, words: Iterable[str]) -> np.ndarray:
-        """Return the ids of a text's words and of its end, (n + 1,), int32; no words give the end alone."""
+        """Return the ids of a text's words and of its end, (n + 1,), int32; no words give the end alone.
+
+        Of texts that are cut into "words", those that the vocabulary does not have are passed over: a bag of words has
+        no places to keep for them.
+        """
         found = [self._id_of.get(word, UNKNOWN) for word in words]
+        if self.tokeniser == "words":
+            found = [number for number in found if number != UNKNOWN]
         return np.array([*found, END], dtype=np.int32)
+
+    def id_of(self, word: str) -> int:
+        """Return the id of a word, that of unknown words for one that the vocabulary does not have."""
+        return self._id_of.get(word, UNKNOWN)
 
     def words(self, ids: Iterable[int]) -> list[str]:
         """Return the words of some ids up to the end of the text, without padding."""
