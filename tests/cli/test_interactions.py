@@ -75,7 +75,7 @@ def test_another_model_may_be_named(run: Path, tmp_path: Path) -> None:
 def test_columns_of_the_fit_are_remembered(run: Path, tmp_path: Path) -> None:
     new = written(tmp_path / "new.tsv", [("a", "tea", 1), ("a", "rum", 2), ("b", "cake", 3)], separator="\t")
     result = done("encode", run, new, "--out", tmp_path / "codes.npz")
-    assert "1 items of new.tsv, such as 'rum', were not in the fit" in result.stderr
+    assert "1 item of new.tsv, such as 'rum', was not in the fit" in result.stderr
     expected = fh.load(run, device="cpu").transform([["tea"], ["cake", "cake", "cake"]])
     codes = read_file(tmp_path / "codes.npz").X
     np.testing.assert_array_equal(codes, expected)

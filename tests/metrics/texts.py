@@ -10,8 +10,8 @@ import fewhot as fh
 
 RNG = np.random.default_rng(0)
 SAYINGS = {
-    "sea": ["the sea is blue", "the waves of the sea", "a boat on the blue sea"],
-    "sun": ["the sun is hot", "hot dry air", "a hot day of sun"],
+    "sea": ["the sea is blue", "the waves of the sea", "one boat on the blue sea"],
+    "sun": ["the sun is hot", "hot dry air", "one hot day of sun"],
     "wood": ["green leaves", "the green wood is dark", "leaves of the dark wood"],
 }
 KINDS = RNG.choice(list(SAYINGS), 150)

@@ -223,11 +223,12 @@ def _settle(given: dict[str, Any], texts: dict[str, str], config: Path | None, r
 
 def _tell(judgement: Any, folder: Path, *, json: bool) -> None:
     from fewhot.cli.runs import REPORT
-    from fewhot.cli.showing import as_json, show_numbers
+    from fewhot.cli.showing import FIRST, as_json, show_numbers
 
     if json:
         places = {"run": str(folder), "report": str(folder / REPORT), "rows": judgement.about}
         say_json({**places, **as_json(judgement.summary, judgement.alarms)})
         return
-    show_numbers(judgement.summary, judgement.alarms, judgement.about)
-    say(f"Report: {folder / REPORT}")
+    show_numbers(judgement.summary, judgement.alarms, judgement.about, only=FIRST)
+    n_more = sum(number.name not in FIRST for number in judgement.summary.numbers)
+    say(f"Report, with {n_more} more numbers: {folder / REPORT}")

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 _UNITS, _WORDS = 12, 10
 
 
+FIRST = (
+    *("bound", "reference_columns", "reference_factors", "fvu", "fvu_pca", "perplexity", "perplexity_columns"),
+    *("ndcg", "ndcg_popularity", "active", "used", "active_units", "empty_rows"),
+    *("probe_map", "marginal_probe_map", "probe_majority", "probe_columns"),
+)
+"""What a first look at a fit needs."""
+
+
 def show_numbers(summary: Summary, alarms: Sequence[Alarm], title: str, *, only: Sequence[str] | None = None) -> None:
     """Print the numbers with what each means, then what to worry about; ``only`` names those to print."""
     chosen = [number for number in summary.numbers if only is None or number.name in only]

@@ -41,8 +41,8 @@ class MultiLabelMixin(ClassifierMixin):
         Column k is the label ``classes_[k]``: the name of a column where `fit` was given a frame of labels, else k.
         ``pandas.DataFrame(model.predict(X), columns=model.classes_)`` has the names, too.
         """
-        threshold = self.threshold_ if isinstance(self.threshold, str) else self.threshold
-        return (self.predict_proba(X) >= threshold).astype(np.int64)
+        found = self.predict_proba(X)
+        return (found >= (self.threshold_ if isinstance(self.threshold, str) else self.threshold)).astype(np.int64)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of rows whose labels are all right."""

@@ -150,7 +150,7 @@ def _texts(estimator: Any, texts: Any, fitting: bool, name: str) -> TextDataset:
     known: Vocabulary | None = None if fitting else getattr(estimator, "vocabulary_", None)
     if known is None and not fitting:
         raise InvalidInputError(f"{name} holds texts, and the model was fitted on rows of numbers; give such rows.")
-    cut = estimator._tokeniser if fitting else None
+    cut = getattr(estimator, "_tokeniser", None) if fitting else None
     data = texts if isinstance(texts, TextDataset) else text_dataset(texts, known, tokeniser=cut, name=name)
     if fitting:
         given = getattr(estimator, "encoder", None)

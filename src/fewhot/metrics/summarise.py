@@ -164,11 +164,15 @@ def kept_record(estimator: Any) -> dict[str, Any] | None:
 
 
 def _below_history(estimator: Any) -> dict[str, float]:
-    """Return by how many nats the kept weights were below the best of their history, and what that one had active."""
+    """Return by how many nats the kept weights were below the best of their history, and what that one had active.
+
+    What gates were worth while they were held open is left out: those were no sparse codes.
+    """
     kept = kept_record(estimator)
     if kept is None or estimator.n_iter_no_change is None:
         return {}
-    best = max((record["evaluation"] for record in estimator.history_), key=watched)
+    sparse = [record for record in estimator.history_ if record["step"] >= estimator.module_.comparable_from]
+    best = max((record["evaluation"] for record in sparse or estimator.history_), key=watched)
     return {
         "below_history": watched(best) - watched(kept["evaluation"]),
         "history_active": best.get("active", 0.0),
