@@ -345,6 +345,7 @@ def test_pictures_of_several_sizes_are_brought_to_the_one_that_is_asked_for(tmp_
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:A step takes")  # on a slow machine
 def test_the_first_command_on_faces_of_112_by_92(tmp_path: Path) -> None:
     images, people = faces(400)
     write(tmp_path / "faces", gray(images), people)
